@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
-// runAgainst traces the packet in two states and says where the paths diverge.
+// runAgainst traces the packet in two states and reports where the paths diverge.
 func (o *traceOptions) runAgainst(ctx context.Context, from, to string) (err error) {
 	format, err := o.format(render.PathsFormats...)
 	if err != nil {

@@ -50,10 +50,10 @@ func addStateDir(f *pflag.FlagSet, dir *string) {
 	f.StringVar(dir, "state-dir", "", "`directory` of the journal (default "+fixes.DefaultState+" below --host-root)")
 }
 
-// state is the directory that --state-dir names, else the host's own: a debug
-// container is removed, and its journal with it.
+// state returns the directory of --state-dir, else the host's own: a debug container loses its journal when it is
+// removed.
 func (o *options) state(dir string) string {
-	if whole, err := filepath.Abs(dir); dir != "" && err == nil { // the watchdog works in another directory
+	if whole, err := filepath.Abs(dir); dir != "" && err == nil { // the watchdog runs in another directory
 		return whole
 	}
 	return filepath.Join(o.hostRoot, fixes.DefaultState)
@@ -80,14 +80,13 @@ func (a *applyOptions) check(o *options) error {
 	return nil
 }
 
-// asks reports whether a person can be asked on standard input.
+// asks reports whether standard input can answer questions.
 func (o *options) asks() bool {
 	f, ok := o.stdin.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// loop is the repair loop of a deployment, once the runs that were cut off are
-// finished or rolled back.
+// loop returns the repair loop of a deployment, after finishing or rolling back interrupted runs.
 func (o *options) loop(ctx context.Context, a *applyOptions, c *cluster.Cluster, sample time.Duration) (*fixes.Loop, error) {
 	l := &fixes.Loop{
 		Cluster: c, Root: o.hostRoot, Find: catalog.Find, Open: o.openToFix,
@@ -124,8 +123,7 @@ func (o *options) openToFix(ctx context.Context) (*cluster.Cluster, error) {
 	return o.openBroken(ctx)
 }
 
-// watchArgs are the arguments of a watchdog: fix watch, and the flags that name the
-// deployment.
+// watchArgs returns the arguments of a watchdog: fix watch, and the flags that name the deployment.
 func (o *options) watchArgs(stateDir string) []string {
 	args := []string{"fix", "watch", "--state-dir", o.state(stateDir), "--timeout", strconv.FormatFloat(o.timeout.Seconds(), 'f', -1, 64)}
 	for _, flag := range [][2]string{
@@ -142,11 +140,11 @@ func (o *options) watchArgs(stateDir string) []string {
 	return args
 }
 
-// tellOpen names the runs that were cut off; it changes nothing.
+// tellOpen lists interrupted runs; it changes nothing.
 func (o *options) tellOpen(stateDir string) {
 	runs, err := fixes.ReadJournal(o.state(stateDir)).Runs()
 	if err != nil {
-		return // not everybody may read the journal
+		return // the journal may not be readable by this user
 	}
 	for _, r := range runs {
 		if r.Open() {
@@ -207,8 +205,7 @@ func examineFor(ctx context.Context, l *fixes.Loop, names []string) []fixes.Faul
 	return faultsOf(report.Findings, true)
 }
 
-// faultsOf are findings as the repair loop takes them, with their consequences where
-// deep is set.
+// faultsOf converts findings for the repair loop, with their consequences if deep is set.
 func faultsOf(findings []doctor.Finding, deep bool) []fixes.Fault {
 	var all []fixes.Fault
 	for _, f := range findings {
@@ -223,8 +220,7 @@ func faultsOf(findings []doctor.Finding, deep bool) []fixes.Fault {
 	return all
 }
 
-// An operator shows on standard output what the repair loop does, and asks the
-// person at the terminal.
+// An operator shows on standard output what the repair loop does, and asks the user at the terminal.
 type operator struct {
 	*options
 	answers *bufio.Reader
@@ -240,7 +236,7 @@ func (o *operator) Begin(*fixes.Call) {
 	o.shown = o.progress(0)
 }
 
-// text is where text goes: nowhere if a document follows.
+// text returns where text goes: nowhere if a document follows.
 func (o *operator) text() io.Writer {
 	if o.machine() {
 		return io.Discard
@@ -253,12 +249,12 @@ func (o *operator) ShowPlan(c *fixes.Call, p *fixes.PlanSummary) error {
 	return render.Plan(o.text(), o.style(o.stdout), c, p)
 }
 
-// ShowOutcome shows what came of a repair.
+// ShowOutcome shows the outcome of a repair.
 func (o *operator) ShowOutcome(out fixes.Outcome) error {
 	return render.Outcome(o.text(), o.style(o.stdout), out)
 }
 
-// Progress shows on a terminal how far a run has come.
+// Progress shows the progress of a run on a terminal.
 func (o *operator) Progress(p *fixes.Plan, e fixes.Event) {
 	switch e.State {
 	case fixes.Begun:
@@ -291,7 +287,7 @@ func (o *operator) Ask(ctx context.Context, question string, enter bool) (bool, 
 	return false, nil
 }
 
-// line is what the person types next.
+// line returns the next line that the user types.
 func (o *operator) line(ctx context.Context) (string, error) {
 	type answer struct {
 		text string

@@ -145,8 +145,8 @@ func (o *captureOptions) write(ctx context.Context, c *cluster.Cluster, out io.W
 	return index, cmp.Or(err, cerr)
 }
 
-// writeRedacted captures into a file without a name, and writes that again: what
-// takes the place of what is known only when all was read.
+// writeRedacted captures into an unnamed file, then rewrites it: some replacements are known only after everything is
+// read.
 func (o *captureOptions) writeRedacted(ctx context.Context, c *cluster.Cluster, out io.Writer) (archive.Index, error) {
 	spool, err := os.CreateTemp("", "ovnctl-*.tar.zst")
 	if err != nil {
@@ -171,7 +171,7 @@ func (o *captureOptions) writeRedacted(ctx context.Context, c *cluster.Cluster, 
 	return index, cmp.Or(err, cerr)
 }
 
-// fill reads everything. What runs out of time is in the index.
+// fill reads everything. The index records what timed out.
 func (o *captureOptions) fill(ctx context.Context, c *cluster.Cluster, w *archive.Writer) error {
 	show := o.progress(0)
 	defer show.clear()
@@ -182,8 +182,7 @@ func (o *captureOptions) fill(ctx context.Context, c *cluster.Cluster, w *archiv
 		return err
 	}
 	capture.Nodes(ctx)
-	// What the checks ask beyond that they ask now, of hosts that are recorded: of the
-	// databases all is known.
+	// Record from hosts what checks may read beyond what they read now; the databases are complete.
 	if ctx.Err() == nil {
 		ended := 0
 		doctor.Examine(snapshot.Look(ctx, capture.Cluster(), snapshot.Options{}), checks.All, func(*doctor.Check, []doctor.Finding) {
@@ -218,7 +217,7 @@ func (o *captureOptions) onTerminal() bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// create opens the file, which nobody else may read.
+// create opens the file, readable by this user only.
 func (o *captureOptions) create(name string) (io.WriteCloser, error) {
 	if name == "-" {
 		return nopCloser{o.stdout}, nil

@@ -16,17 +16,17 @@ type captureResult struct {
 	document.Envelope
 	File  string   `json:"file"`
 	Size  int64    `json:"size"`  // in bytes
-	Nodes []string `json:"nodes"` // those that are in it
-	Files int      `json:"files"` // answers that are in it
-	// LogicalFlows is how many rows of Logical_Flow are in it.
+	Nodes []string `json:"nodes"` // included nodes
+	Files int      `json:"files"` // included replies
+	// LogicalFlows is the number of Logical_Flow rows included.
 	LogicalFlows int `json:"logicalFlows"`
-	// Failed is what was asked and not answered.
+	// Failed lists reads that got no reply.
 	Failed []captureFailure `json:"failed"`
 }
 
-// A captureFailure is what a capture lacks, and why.
+// A captureFailure is something a capture lacks, and why.
 type captureFailure struct {
-	Node string `json:"node,omitempty"` // empty: of no node
+	Node string `json:"node,omitempty"` // empty if not about one node
 	What string `json:"what"`
 	Why  string `json:"why"`
 }
@@ -56,7 +56,7 @@ func newCaptureResult(c *cluster.Cluster, name string, x archive.Index) captureR
 // mostReasons is how many reasons are shown to people.
 const mostReasons = 10
 
-// whyFailed is failures in words, those of one reason together.
+// whyFailed describes failures, grouped by reason.
 func whyFailed(failed []captureFailure) []string {
 	var order []string
 	count := map[string]int{}
@@ -85,7 +85,7 @@ func whyFailed(failed []captureFailure) []string {
 	return order
 }
 
-// text is the result for people.
+// text returns the result for people.
 func (doc captureResult) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s: %d answers of %s, %d logical flows\n", render.Clean(doc.File), bytesText(doc.Size), doc.Files, nodesText(doc.Nodes), doc.LogicalFlows)

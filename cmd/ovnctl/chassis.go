@@ -15,16 +15,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// A chassis is a node and what names its numbers.
+// A chassis is a node with names for its numbers.
 type chassis struct {
-	*cluster.Node // nil: the node is unknown, and its numbers have no names
+	*cluster.Node // nil if the node is unknown; its numbers then have no names
 	*decode.Decoder
 	notes []string
 }
 
-// chassis finds the node of that name and makes its decoder. Without a name it
-// is this host, or the only node that can be read; else only the Southbound gives
-// names.
+// chassis finds the named node and makes its decoder. Without a name it is this host, or the only readable node;
+// otherwise only the Southbound provides names.
 func (o *options) chassis(ctx context.Context, c *cluster.Cluster, name string) (*chassis, error) {
 	n, err := o.nodeFor(ctx, c, name)
 	if err != nil {
@@ -51,8 +50,7 @@ func (o *options) chassis(ctx context.Context, c *cluster.Cluster, name string) 
 	return ch, nil
 }
 
-// nodeFor returns the node of that name with its database open; without a name this
-// host or the only node, else nil.
+// nodeFor returns the named node with its database open; without a name this host or the only node, else nil.
 func (o *options) nodeFor(ctx context.Context, c *cluster.Cluster, name string) (*cluster.Node, error) {
 	if name != "" {
 		n := c.Node(name)
@@ -94,7 +92,7 @@ func (o *options) nodeFor(ctx context.Context, c *cluster.Cluster, name string) 
 	return near[0], nil
 }
 
-// nodeProblem is why a node cannot be read, and what would help.
+// nodeProblem returns why a node cannot be read, and what would help.
 func nodeProblem(c *cluster.Cluster, n *cluster.Node) error {
 	for _, p := range c.Problems {
 		if p.What == "node "+n.Name {
@@ -104,7 +102,7 @@ func nodeProblem(c *cluster.Cluster, n *cluster.Node) error {
 	return fmt.Errorf("node %s was not read\nhint: run ovnctl there, or give --node-exec 'PREFIX {hostname}'", n.Name)
 }
 
-// zoneOf returns the zone that a node is in, or the only one; nil if it is unknown.
+// zoneOf returns a node's zone, or the only one; nil if unknown.
 func zoneOf(c *cluster.Cluster, n *cluster.Node) *cluster.Zone {
 	if n == nil {
 		if len(c.Zones) == 1 {
@@ -120,8 +118,7 @@ func zoneOf(c *cluster.Cluster, n *cluster.Node) *cluster.Zone {
 	return nil
 }
 
-// namer names the numbers of the node's flows. What the node says of groups, meters
-// and ports of the datapath is asked when such a number is first met.
+// namer names the numbers in the node's flows. Groups, meters and datapath ports are read from the node on first use.
 func (ch *chassis) namer(ctx context.Context) *decode.Namer {
 	return decode.NewNamer(ch.Decoder, decode.NodeNumbers{
 		Backends:      sync.OnceValue(func() map[uint32][]string { return ch.backends(ctx) }),
@@ -130,12 +127,12 @@ func (ch *chassis) namer(ctx context.Context) *decode.Namer {
 	})
 }
 
-// annotator names the numbers of text from a bridge.
+// annotator names the numbers in text from a bridge.
 func (ch *chassis) annotator(ctx context.Context, bridge string) *text.Annotator {
 	return text.New(ch.namer(ctx), text.Options{Bridge: bridge, Senders: func() []openflow.FlowEntry { return ch.senders(ctx) }})
 }
 
-// backends reads those of the groups of the integration bridge.
+// backends reads the backends in the integration bridge's groups.
 func (ch *chassis) backends(ctx context.Context) map[uint32][]string {
 	if ch.Node == nil {
 		return nil
@@ -153,7 +150,7 @@ func (ch *chassis) backends(ctx context.Context) map[uint32][]string {
 	return groups
 }
 
-// senders reads the flows of the integration bridge that send packets to groups.
+// senders reads the integration bridge's flows that send packets to groups.
 func (ch *chassis) senders(ctx context.Context) []openflow.FlowEntry {
 	if ch.Node == nil {
 		return nil
@@ -175,7 +172,7 @@ func (ch *chassis) senders(ctx context.Context) []openflow.FlowEntry {
 	return flows
 }
 
-// meters reads the names of the meters of the integration bridge.
+// meters reads the names of the integration bridge's meters.
 func (ch *chassis) meters(ctx context.Context) map[uint32]string {
 	if ch.Node == nil {
 		return nil
@@ -187,7 +184,7 @@ func (ch *chassis) meters(ctx context.Context) map[uint32]string {
 	return decode.ParseMeters(text)
 }
 
-// datapathPorts reads the names of the datapath's ports by their numbers. All tunnels of a kind are one port.
+// datapathPorts reads the names of the datapath's ports by number. All tunnels of one kind share a port.
 func (ch *chassis) datapathPorts(ctx context.Context) map[int]string {
 	if ch.Node == nil {
 		return nil

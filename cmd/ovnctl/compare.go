@@ -16,7 +16,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
-// live is the source that is not saved.
+// live is the source that is not a capture.
 const live = "live"
 
 type compareOptions struct {
@@ -123,7 +123,7 @@ func (o *compareOptions) groups() ([]compare.Group, error) {
 	return groups, nil
 }
 
-// namer says what the flows of a node mean.
+// namer names the numbers in a node's flows.
 func (o *options) namer(ctx context.Context, c *cluster.Cluster, n *cluster.Node) (*decode.Namer, error) {
 	ch, err := o.chassis(ctx, c, n.Name)
 	if err != nil {
@@ -132,7 +132,7 @@ func (o *options) namer(ctx context.Context, c *cluster.Cluster, n *cluster.Node
 	return ch.namer(ctx), nil
 }
 
-// at are the options for one of two sources: saved data at a path, or what is live.
+// at returns the options for one of two sources: a capture at a path, or live.
 func (o *options) at(source string) *options {
 	side := *o
 	side.offline = ""
@@ -143,7 +143,7 @@ func (o *options) at(source string) *options {
 	return &side
 }
 
-// warnBoth says what could not be read on either side, and whether there was such.
+// warnBoth prints what could not be read on either side, and reports whether there was any.
 func (o *options) warnBoth(a, b *cluster.Cluster) bool {
 	for _, side := range []struct {
 		name string
@@ -156,7 +156,7 @@ func (o *options) warnBoth(a, b *cluster.Cluster) bool {
 	return len(a.Problems)+len(b.Problems) > 0
 }
 
-// notesOfBoth are the notes of both sides, each with its name.
+// notesOfBoth returns the notes of both sides, each with its name.
 func notesOfBoth(a, b *cluster.Cluster) []string {
 	var notes []string
 	for _, n := range a.Notes {

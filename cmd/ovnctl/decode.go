@@ -77,7 +77,7 @@ func (o *options) completeNode(cmd *cobra.Command) {
 	}
 }
 
-// release is a flag that takes a release of OVN.
+// releaseFlag takes a release of OVN.
 type releaseFlag release.Version
 
 func (r *releaseFlag) String() string {
@@ -110,7 +110,7 @@ func (o *decodeOptions) run(ctx context.Context, file string) (err error) {
 	if in.terminal() {
 		fmt.Fprintln(o.stderr, "ovnctl: reading from the terminal, end with Ctrl-D")
 	}
-	// As for doctor: what is read is needed to the end.
+	// As for doctor: what is read is kept until the end.
 	debug.SetGCPercent(400)
 	c, unread, err := o.sources(ctx)
 	if err != nil {
@@ -139,8 +139,8 @@ func (o *decodeOptions) run(ctx context.Context, file string) (err error) {
 	return nil
 }
 
-// sources opens what there is. It is no failure to find nothing, unless something
-// was named: the text can be explained without.
+// sources opens what is available. Finding nothing is no error unless something was named: text can be explained
+// without.
 func (o *decodeOptions) sources(ctx context.Context) (c *cluster.Cluster, unread bool, err error) {
 	if o.plain {
 		return &cluster.Cluster{}, false, nil
@@ -160,7 +160,7 @@ func (o *decodeOptions) sources(ctx context.Context) (c *cluster.Cluster, unread
 	return &cluster.Cluster{}, named, nil
 }
 
-// decoder makes what reads the numbers.
+// decoder makes the decoder.
 func (o *decodeOptions) decoder(ctx context.Context, c *cluster.Cluster) (*chassis, error) {
 	ch, err := o.chassis(ctx, c, o.node)
 	if err != nil {
@@ -172,7 +172,7 @@ func (o *decodeOptions) decoder(ctx context.Context, c *cluster.Cluster) (*chass
 	return ch, nil
 }
 
-// explain prints where the names come from.
+// explain prints the sources of the names.
 func (o *decodeOptions) explain(c *cluster.Cluster, ch *chassis) {
 	for _, s := range sources(c) {
 		fmt.Fprintln(o.stderr, render.Clean(s))
@@ -201,7 +201,7 @@ type decoding struct {
 	style  render.Style
 	out    *bufio.Writer
 	head   document.Envelope
-	whole  bool // all of the text was learned from
+	whole  bool // learned from the whole text
 	list   *render.ListWriter
 }
 
@@ -213,7 +213,7 @@ func (d *decoding) all(ctx context.Context, in *textInput) (err error) {
 		}
 	}
 	if err := d.lines(ctx, in); err != nil {
-		_ = d.out.Flush() // what could be read
+		_ = d.out.Flush() // write what could be read
 		return err
 	}
 	if d.list != nil {

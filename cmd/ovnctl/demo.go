@@ -12,15 +12,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
-// A try is a command that can be tried with a capture in the program.
+// A try is a command to try with a built-in capture.
 type try struct {
-	offline string // what --offline names; empty: the arguments name it
+	offline string // value for --offline; empty if the arguments name it
 	args    string
 	stdin   string
 	shows   string
 }
 
-// tries are in the order in which one would ask.
+// tries are in the order of a typical investigation.
 var tries = []try{
 	{demo.Name, "topology show", "", "the network: switches, routers, pods, and the nodes that carry them"},
 	{demo.Name, "trace shop/client shop/web-2 --tcp 8080", "", "the path of a packet from one node to another, and of its reply"},
@@ -35,7 +35,7 @@ var tries = []try{
 	{demo.Name, "decode", demo.Flow, "a line that somebody sent you, with names instead of numbers"},
 }
 
-// words are the arguments of the command.
+// words returns the arguments of the command.
 func (t try) words() []string {
 	words := strings.Fields(t.args)
 	if t.offline != "" {
@@ -44,7 +44,7 @@ func (t try) words() []string {
 	return words
 }
 
-// line is the command as it is typed.
+// line returns the command as typed.
 func (t try) line() string {
 	line := "ovnctl " + strings.Join(t.words(), " ")
 	if t.stdin != "" {
@@ -85,14 +85,14 @@ root, no network.
 	}
 }
 
-// A demoDocument is what can be tried: kind Demo.
+// A demoDocument lists what can be tried: kind Demo.
 type demoDocument struct {
 	document.Envelope
-	Captures []demoCapture `json:"captures"` // that are in the program
-	Commands []demoCommand `json:"commands"` // in the order in which one would ask
+	Captures []demoCapture `json:"captures"` // built-in captures
+	Commands []demoCommand `json:"commands"` // in the order of a typical investigation
 }
 
-// A demoCapture is a capture in the program.
+// A demoCapture is a built-in capture.
 type demoCapture struct {
 	Name  string `json:"name"` // as --offline takes it
 	Holds string `json:"holds"`
@@ -100,7 +100,7 @@ type demoCapture struct {
 
 // A demoCommand is a command to try.
 type demoCommand struct {
-	Command string `json:"command"` // as a shell takes it
+	Command string `json:"command"` // quoted for a shell
 	Shows   string `json:"shows"`
 }
 
@@ -129,7 +129,7 @@ func (d demoDocument) text() string {
 	return b.String()
 }
 
-// completeOffline offers the captures in the program, and leaves files to the shell.
+// completeOffline offers the built-in captures; the shell completes files.
 func completeOffline(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var out []cobra.Completion
 	for _, name := range demo.Names() {

@@ -110,8 +110,8 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 	if err := o.checkFix(); err != nil {
 		return usageError{err}
 	}
-	// What is read is needed until the end: collecting garbage meanwhile costs a sixth of the time and finds little.
-	// --memory still holds.
+	// What is read is kept until the end: collecting garbage meanwhile costs a sixth of the time and finds little.
+	// --memory still applies.
 	debug.SetGCPercent(400)
 	c, err := o.openToFix(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 	return cmp.Or(e.print(report, nil), e.verdict(report))
 }
 
-// checkFix returns what is wrong with the flags about repairs.
+// checkFix validates the flags about repairs.
 func (o *doctorOptions) checkFix() error {
 	if o.fix {
 		if o.output == "md" || o.output == "junit" {
@@ -144,16 +144,16 @@ func (o *doctorOptions) checkFix() error {
 	return nil
 }
 
-// An examination is one run of doctor on a deployment that is open.
+// An examination is one run of doctor on an open deployment.
 type examination struct {
 	*doctorOptions
 	c      *cluster.Cluster
 	checks []*doctor.Check
-	scope  *doctor.Scope // nil: everything
+	scope  *doctor.Scope // nil for everything
 	format string
-	about  []string // the names that scope is of
+	about  []string // names that define scope
 
-	looked *snapshot.Deployment // the last snapshot
+	looked *snapshot.Deployment // latest snapshot
 	took   time.Duration
 }
 
@@ -172,7 +172,7 @@ func (e *examination) examine(ctx context.Context) (doctor.Report, error) {
 	return report, nil
 }
 
-// print writes a report, and in a document what was repaired.
+// print writes a report, and in a document the repairs made.
 func (e *examination) print(report doctor.Report, fixed []fixes.Fix) error {
 	if e.machine() {
 		e.warn(e.c)
@@ -195,7 +195,7 @@ func (e *examination) print(report doctor.Report, fixed []fixes.Fix) error {
 	return nil
 }
 
-// next is what to run after a report for people.
+// next returns what to run after a report for people.
 func (e *examination) next(r doctor.Report) []string {
 	if e.fix || e.offline != "" { // a capture cannot be repaired
 		return nil
@@ -218,7 +218,7 @@ func (e *examination) next(r doctor.Report) []string {
 	return []string{command + "   shows a plan for each repair, and asks"}
 }
 
-// repair offers the repairs of what was found, the worst first.
+// repair offers the repairs for the findings, the worst first.
 func (e *examination) repair(ctx context.Context) error {
 	l, err := e.loop(ctx, &e.applyOptions, e.c, e.sample)
 	if err != nil {
@@ -250,7 +250,7 @@ func (e *examination) repair(ctx context.Context) error {
 	return e.verdict(report)
 }
 
-// scope is the path of the objects that were named, nil if none was.
+// scope returns the scope of the named objects, nil if none was named.
 func (o *doctorOptions) scope(ctx context.Context, c *cluster.Cluster, names []string) (*doctor.Scope, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -267,7 +267,7 @@ func (o *doctorOptions) scope(ctx context.Context, c *cluster.Cluster, names []s
 	}
 	var named []topology.Match
 	for _, name := range names {
-		found, err := g.Resolve(name) // a node and its switch often share a name: both are meant
+		found, err := g.Resolve(name) // a node and its switch often share a name; match both
 		if err != nil {
 			return nil, usageError{err}
 		}
@@ -283,8 +283,8 @@ func (o *doctorOptions) scope(ctx context.Context, c *cluster.Cluster, names []s
 	return doctor.NewScope(g, named, t), nil
 }
 
-// ask runs the checks. On a terminal it shows meanwhile how far it is and what it
-// has found: a sample or an unreachable node takes time.
+// ask runs the checks. On a terminal it shows progress and findings meanwhile: a sample or an unreachable node takes
+// time.
 func (e *examination) ask(d *snapshot.Deployment, checks []*doctor.Check) doctor.Report {
 	show := e.progress(len(checks))
 	ended := 0
@@ -301,7 +301,7 @@ func (e *examination) ask(d *snapshot.Deployment, checks []*doctor.Check) doctor
 	return report
 }
 
-// complete offers what lies in the deployment.
+// complete offers the objects in the deployment.
 func (o *doctorOptions) complete(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) >= 2 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -327,7 +327,7 @@ func (o *doctorOptions) farNodes(d *snapshot.Deployment) []string {
 	return []string{fmt.Sprintf("nodes %s (--node-exec 'ssh {hostname}' reaches them)", strings.Join(names, ", "))}
 }
 
-// verdict is the exit code of a report.
+// verdict returns the exit code for a report.
 func (e *examination) verdict(r doctor.Report) error {
 	if e.failOn != "never" && r.Worst().AtLeast(doctor.Result(e.failOn)) {
 		return verdict(exitFound)
@@ -338,8 +338,7 @@ func (e *examination) verdict(r doctor.Report) error {
 	return nil
 }
 
-// unasked reports whether a node that was named was not read: that nothing was found
-// about it means little.
+// unasked reports whether a named node was not read: no finding about it means little.
 func (e *examination) unasked() bool {
 	return slices.ContainsFunc(e.looked.Far, func(n *cluster.Node) bool {
 		return slices.Contains(e.about, n.Name) || slices.Contains(e.about, "node:"+n.Name)

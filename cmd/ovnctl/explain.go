@@ -65,7 +65,7 @@ type explanation struct {
 	Text  string `json:"text"`  // the page below its title, in Markdown
 }
 
-// newExplanation takes a page apart that begins with "# NAME: TITLE".
+// newExplanation splits a page that begins with "# NAME: TITLE".
 func newExplanation(about, page string) explanation {
 	head, text, _ := strings.Cut(page, "\n")
 	name, title, _ := strings.Cut(strings.TrimPrefix(head, "# "), ": ")
@@ -74,7 +74,7 @@ func newExplanation(about, page string) explanation {
 	}
 }
 
-// page is the page as it was written.
+// page returns the page as written.
 func (e explanation) page() string { return "# " + e.Name + ": " + e.Title + "\n\n" + e.Text }
 
 func explain(name string) (explanation, error) {
@@ -97,8 +97,7 @@ func explain(name string) (explanation, error) {
 	return explanation{}, fmt.Errorf("nothing is known of %q\nhint: %s", name, hint)
 }
 
-// near are the names that may have been meant: those most like name, else the few
-// that share a word with it. Topics of stages are without a direction.
+// near suggests names: those most like name, else the few that share a word with it. Stage topics have no direction.
 func near(name string) []string {
 	name = strings.ToLower(name)
 	names := explained()
@@ -120,10 +119,10 @@ var direction = strings.NewReplacer("ls_in_", "ls_", "ls_out_", "ls_", "lr_in_",
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) }
 
-// verdicts are those of a trace; each has a page.
+// verdicts are the verdicts of a trace; each has a page.
 var verdicts = []journey.Outcome{journey.Delivered, journey.Rejected, journey.Consumed, journey.Dropped, journey.Unknown}
 
-// repairPage is what a repair does, how it is called and what it costs.
+// repairPage describes what a repair does, its arguments and its cost.
 func repairPage(r *fixes.Repair) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n## How it is used\n\n    %s\n", r.Name, strings.TrimSpace(r.Doc), strings.TrimSpace("ovnctl fix "+r.Name+" "+r.Usage()))
@@ -142,7 +141,7 @@ func repairPage(r *fixes.Repair) string {
 	return b.String()
 }
 
-// explained are all names that explain knows.
+// explained returns all names that explain knows.
 func explained() []string {
 	var names []string
 	for _, c := range checks.All {

@@ -63,7 +63,7 @@ Output formats: ` + strings.Join(render.FixFormats, ", ") + `.
 	return cmd
 }
 
-// completeFix offers the repairs, then the names of the arguments of the one that is named.
+// completeFix offers the repairs, then the argument names of the chosen one.
 func completeFix(args []string) []cobra.Completion {
 	if len(args) == 0 {
 		var names []cobra.Completion
@@ -149,7 +149,7 @@ it: its changes stay, and fix list --done shows it.`,
 	return cmd
 }
 
-// newFixWatch is the watchdog. It is no command for people.
+// newFixWatch is the watchdog; not for people.
 func newFixWatch(o *fixOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:    "watch RUN",
@@ -255,7 +255,7 @@ func (o *fixOptions) run(ctx context.Context, args []string) (err error) {
 	return o.finish(l, fix)
 }
 
-// finish writes the document, where one is asked for, and gives the exit code.
+// finish writes the document, if requested, and returns the exit code.
 func (o *fixOptions) finish(l *fixes.Loop, all ...fixes.Fix) error {
 	if o.machine() {
 		doc := fixes.Document{Envelope: document.New("Fix", l.Cluster.Source(), l.Cluster.Notes), Fixes: all}

@@ -34,7 +34,7 @@ type flowOptions struct {
 	generate           bool
 }
 
-// A flowDocument is the JSON and YAML form of the trace of a flow.
+// A flowDocument is the JSON and YAML form of a flow's trace.
 type flowDocument struct {
 	document.Envelope
 	Node   string     `json:"node"`
@@ -44,14 +44,13 @@ type flowDocument struct {
 	Raw    flowRaw    `json:"raw"`
 }
 
-// flowRaw is the trace as text, and who made it.
+// flowRaw is the trace as text, and its producer.
 type flowRaw struct {
 	Producer string `json:"producer"` // ovs-vswitchd, or ovnctl if simulated
 	Text     string `json:"text"`
 }
 
-// addFlow gives the trace command the flags with which it prints what ofproto/trace
-// prints.
+// addFlow adds the flags to the trace command that print what ofproto/trace prints.
 func addFlow(cmd *cobra.Command, root *options) {
 	o := &flowOptions{options: root}
 	var others []string
@@ -104,7 +103,7 @@ node is unreachable, or with --simulate, ovnctl simulates it.
 var errGenerate = errors.New("-generate is refused: it sends a packet, and ovnctl only reads\n" +
 	"hint: without it the trace is the same, except for learn actions; `ovs-appctl ofproto/trace` can send")
 
-// addFlags adds the flags and returns their names, but for --flow itself.
+// addFlags adds the flags and returns their names, except --flow itself.
 func (o *flowOptions) addFlags(cmd *cobra.Command) []string {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.SortFlags = false
@@ -208,7 +207,7 @@ func (o *flowOptions) print(ctx context.Context, c *cluster.Cluster, format stri
 	return nil
 }
 
-// states reads what --ct-next gives.
+// states parses --ct-next.
 func (o *flowOptions) states() ([]uint32, error) {
 	var list []uint32
 	for _, text := range o.next {
@@ -222,7 +221,7 @@ func (o *flowOptions) states() ([]uint32, error) {
 	return list, nil
 }
 
-// trace has the node's switch trace the packet, or simulates the switch.
+// trace has the node's ovs-vswitchd trace the packet, or simulates it.
 func (o *flowOptions) trace(ctx context.Context, c *cluster.Cluster, next []uint32) (*flowTrace, error) {
 	ch, err := o.chassis(ctx, c, o.node)
 	if err != nil {
@@ -251,7 +250,7 @@ func (o *flowOptions) trace(ctx context.Context, c *cluster.Cluster, next []uint
 	return t, o.asked(ctx, t)
 }
 
-// asked asks ovs-vswitchd.
+// asked traces with ovs-vswitchd.
 func (o *flowOptions) asked(ctx context.Context, t *flowTrace) error {
 	args := []string{t.bridge, o.text}
 	for _, state := range o.next {
@@ -275,7 +274,7 @@ func (o *flowOptions) asked(ctx context.Context, t *flowTrace) error {
 	return nil
 }
 
-// simulated makes the trace from dumps.
+// simulated computes the trace from dumps.
 func (o *flowOptions) simulated(ctx context.Context, t *flowTrace, next []uint32) error {
 	packet, err := packet.Parse(o.text)
 	if err != nil {
@@ -303,7 +302,7 @@ func (o *flowOptions) simulated(ctx context.Context, t *flowTrace, next []uint32
 	return nil
 }
 
-// connections names the connections that the packet was found in.
+// connections names the connections that matched the packet.
 func (t *flowTrace) connections() []string {
 	var notes []string
 	for _, p := range ovs.Passes(t.trace) {
@@ -314,7 +313,7 @@ func (t *flowTrace) connections() []string {
 	return notes
 }
 
-// bridgeNames are the bridges of a node, sorted.
+// bridgeNames returns a node's bridges, sorted.
 func bridgeNames(ctx context.Context, n *cluster.Node) ([]string, error) {
 	rows, err := ovsdb.Find[vswitch.Bridge](ctx, n.Vswitch)
 	var names []string
@@ -342,7 +341,7 @@ func (o *flowOptions) completeBridges(cmd *cobra.Command, _ []string, word strin
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completePorts offers the beginning of a flow for each port of the bridge.
+// completePorts offers the start of a flow for each port of the bridge.
 func (o *flowOptions) completePorts(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var list []cobra.Completion
 	o.completion(cmd, func(ctx context.Context, n *cluster.Node) {
@@ -363,7 +362,7 @@ func (o *flowOptions) completePorts(cmd *cobra.Command, _ []string, word string)
 	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// completion opens the node, for as long as somebody waits for a completion.
+// completion opens the node, for as long as a shell waits for a completion.
 func (o *flowOptions) completion(cmd *cobra.Command, offer func(context.Context, *cluster.Node)) {
 	ctx, cancel := context.WithTimeout(cmp.Or(cmd.Context(), context.Background()), completionTime)
 	defer cancel()

@@ -86,7 +86,7 @@ per megaflow.
 	return cmd
 }
 
-// complete offers orders, ports and pods.
+// complete offers sort orders, ports and pods.
 func (o *flowsOptions) complete(cmd *cobra.Command) {
 	for name, f := range map[string]cobra.CompletionFunc{
 		"sort": cobra.FixedCompletions(flowtable.Orders(), cobra.ShellCompDirectiveNoFileComp),
@@ -158,7 +158,7 @@ func (o *flowsOptions) check() error {
 	return nil
 }
 
-// noNode is the error for a node that must be named; it lists them.
+// noNode is the error for a missing node name; it lists the nodes.
 func (o *flowsOptions) noNode(c *cluster.Cluster) error {
 	var names []string
 	for _, n := range c.Hosts {
@@ -248,7 +248,7 @@ func (o *flowsOptions) repeat(ctx context.Context, show func(context.Context) er
 		switch err := show(ctx); {
 		case err != nil && interval > 0 && ctx.Err() != nil:
 			return nil // interrupted while reading
-		case err != nil && rounds > 0: // the switch may be busy, or restarting: go on
+		case err != nil && rounds > 0: // ovs-vswitchd may be busy or restarting: continue
 			fmt.Fprintf(o.stderr, "ovnctl: %s\n", render.CleanLines(err.Error()))
 		case err != nil:
 			return err
@@ -269,8 +269,7 @@ func (o *flowsOptions) repeat(ctx context.Context, show func(context.Context) er
 	}
 }
 
-// findBridge returns the bridge that was named, or the integration bridge, or the
-// only one.
+// findBridge returns the named bridge, else the integration bridge, else the only one.
 func (o *flowsOptions) findBridge(ctx context.Context, ch *chassis) (string, error) {
 	rows, err := ovsdb.Find[vswitch.Bridge](ctx, ch.Vswitch)
 	if err != nil {
@@ -298,7 +297,7 @@ func (o *flowsOptions) findBridge(ctx context.Context, ch *chassis) (string, err
 	return want, nil
 }
 
-// filter makes the filter that the flags ask for.
+// filter builds the filter from the flags.
 func (o *flowsOptions) filter(ch *chassis, bridge string) error {
 	o.show = flowtable.Filter{Stage: o.stage, Object: o.object, Drops: o.drops}
 	if o.table >= 0 {
@@ -362,7 +361,7 @@ func (o *flowsOptions) megaflows(ctx context.Context, c *cluster.Cluster, ch *ch
 	}
 }
 
-// stats reads how well the cache works. What cannot be read stays unknown.
+// stats reads how well the cache works. What cannot be read is unknown.
 func (o *flowsOptions) stats(ctx context.Context, ch *chassis, masks int) flowtable.CacheStats {
 	ask := func(command string) string {
 		text, err := ch.Host.Control(ctx, "ovs-vswitchd", command)
@@ -374,8 +373,7 @@ func (o *flowsOptions) stats(ctx context.Context, ch *chassis, masks int) flowta
 	return flowtable.Stats(ask("dpctl/show"), ask("upcall/show"), ask("dpif-netdev/pmd-stats-show"), masks)
 }
 
-// rules finds the OpenFlow flows that a megaflow came from: those that a packet of
-// it meets now.
+// rules finds the OpenFlow flows behind a megaflow: those that one of its packets matches now.
 func (o *flowsOptions) rules(ctx context.Context, ch *chassis, namer *decode.Namer, m *flowtable.Megaflow) {
 	reply, err := ch.Host.Control(ctx, "ovs-vswitchd", "ofproto/trace", m.Key.String())
 	if err == nil {
@@ -389,7 +387,7 @@ func (o *flowsOptions) rules(ctx context.Context, ch *chassis, namer *decode.Nam
 	}
 }
 
-// tableNumber is a flag that takes the number of an OpenFlow table.
+// tableNumber is a flag that takes an OpenFlow table number.
 type tableNumber int
 
 func (t *tableNumber) String() string { return "" }
@@ -422,7 +420,7 @@ func (c *cookie) Set(text string) error {
 	return nil
 }
 
-// watchInterval is a flag that takes seconds; 0: do not watch.
+// watchInterval is a flag that takes seconds; 0 does not watch.
 type watchInterval time.Duration
 
 func (w *watchInterval) String() string { return "" }

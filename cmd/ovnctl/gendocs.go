@@ -9,9 +9,8 @@ import (
 	"github.com/ovnctl/ovnctl/internal/gendocs"
 )
 
-// Built with the tag gendocs, the program writes its man pages and completions to
-// the directory that it is given, instead of what it does otherwise: the generator
-// is no part of what people install.
+// With the build tag gendocs, the program only writes its man pages and completions to the given directory, so the
+// installed program has no generator.
 func init() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: gendocs DIR")

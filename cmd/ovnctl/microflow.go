@@ -46,7 +46,7 @@ type microflowDocument struct {
 	Trace     *microflow.Node `json:"trace"`
 }
 
-// addMicroflow gives the trace command the flags with which it prints what ovn-trace prints.
+// addMicroflow adds the flags to the trace command that print what ovn-trace prints.
 func addMicroflow(cmd *cobra.Command, root *options) {
 	o := &microflowOptions{options: root}
 	var others []string
@@ -92,7 +92,7 @@ that of ovn-trace: only the logical pipeline, only one direction.
 	}
 }
 
-// addFlags adds the flags and returns their names, but for --microflow itself.
+// addFlags adds the flags and returns their names, except --microflow itself.
 func (o *microflowOptions) addFlags(cmd *cobra.Command) []string {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.SortFlags = false
@@ -157,7 +157,7 @@ func (o *microflowOptions) run(ctx context.Context, datapath string) (err error)
 	return nil
 }
 
-// formats are those that were asked for.
+// formats returns the requested formats.
 func (o *microflowOptions) formats() microflow.Format {
 	var f microflow.Format
 	for _, one := range []struct {
@@ -171,7 +171,7 @@ func (o *microflowOptions) formats() microflow.Format {
 	return f
 }
 
-// trace asks the zone that knows the port or the datapath.
+// trace traces in the zone that has the port or datapath.
 func (o *microflowOptions) trace(ctx context.Context, c *cluster.Cluster, datapath string) (*microflow.Result, error) {
 	options := microflow.Options{
 		CT: o.ct, Backend: netip.AddrPort(o.backend), SelectID: o.selectID, FullNames: o.unfriendly || !o.friendly,
@@ -242,7 +242,7 @@ func explainRefusal(ctx context.Context, err error, nets []*logicalflow.Network)
 	return fmt.Errorf("%w\nhint: did you mean %s?", err, strings.Join(near, " or "))
 }
 
-// portNames are the names of all logical ports that can be read.
+// portNames returns the names of all readable logical ports.
 func portNames(ctx context.Context, nets []*logicalflow.Network) []string {
 	var names []string
 	for _, net := range nets {
@@ -259,7 +259,7 @@ func portNames(ctx context.Context, nets []*logicalflow.Network) []string {
 	return names
 }
 
-// completeInports offers the beginning of a microflow for each port.
+// completeInports offers the start of a microflow for each port.
 func (o *microflowOptions) completeInports(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	ctx := cmp.Or(cmd.Context(), context.Background())
@@ -290,7 +290,7 @@ func (o *microflowOptions) completeInports(cmd *cobra.Command, _ []string, word 
 	return out, directive
 }
 
-// flowsByCookie are the OpenFlow flows of this host's integration bridge.
+// flowsByCookie returns the OpenFlow flows of this host's integration bridge.
 func flowsByCookie(ctx context.Context, c *cluster.Cluster) (map[uint32][]string, error) {
 	for _, n := range c.Hosts {
 		if !n.Local || n.Vswitch == nil {
@@ -323,7 +323,7 @@ func flowsByCookie(ctx context.Context, c *cluster.Cluster) (map[uint32][]string
 		"hint: name its database with --ovs, or ask on a node")}
 }
 
-// ctStates is a flag that takes states of a connection, one each time.
+// ctStates is a flag that takes connection states, one per use.
 type ctStates []uint32
 
 func (s *ctStates) String() string { return "" }

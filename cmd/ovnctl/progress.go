@@ -10,7 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
-// A progress shows on a terminal how far a command is.
+// A progress shows a command's progress on a terminal.
 type progress struct {
 	options *options
 	total   int
@@ -27,12 +27,12 @@ func (o *options) progress(total int) *progress {
 	return &progress{options: o, total: total}
 }
 
-// loading shows how much of the flows was read.
+// loading shows the number of flows read.
 func (p *progress) loading(done, total int) {
 	p.show("reading the logical flows: %d of %d parts", done, total)
 }
 
-// asked shows how many pairs were traced.
+// asked shows the number of pairs traced.
 func (p *progress) asked(done int) {
 	if p.start.IsZero() {
 		p.start = time.Now()
@@ -52,7 +52,7 @@ func (p *progress) show(format string, args ...any) {
 	fmt.Fprintf(p.options.stderr, "\r\x1b[K"+format, args...)
 }
 
-// found prints a line that stays: what is known already.
+// found prints a permanent line: an early result.
 func (p *progress) found(result, title string) {
 	p.show("%s: %s\n", result, render.Clean(title))
 }

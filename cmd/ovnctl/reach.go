@@ -125,7 +125,7 @@ func (o *reachOptions) run(ctx context.Context, args []string) (err error) {
 	return reachVerdict(result.Expect, dark || len(c.Problems) > 0 || g.Failed())
 }
 
-// sides puts the arguments to the side that they belong to.
+// sides assigns the arguments to source or destination.
 func (o *reachOptions) sides(args []string) error {
 	switch {
 	case len(args) == 0:
@@ -162,7 +162,7 @@ func (o *reachOptions) question() reach.Question {
 	return q
 }
 
-// rules are those of --expect, nil without it.
+// rules parses --expect; nil without it.
 func (o *reachOptions) rules() ([]reach.Rule, error) {
 	if o.expect == "" {
 		return nil, nil
@@ -208,7 +208,7 @@ func (o *reachOptions) plan(g *topology.Graph, rules []reach.Rule) (*reach.Plan,
 	return reach.Between(g, o.from, o.to, o.question(), o.maxPairs)
 }
 
-// planError is the user's mistake, as namesError has it.
+// planError marks the user's mistakes, like namesError.
 func (o *reachOptions) planError(err error, c *cluster.Cluster) error {
 	var many *reach.TooManyError
 	var list *reach.ListError
@@ -235,7 +235,7 @@ func (o *reachOptions) ask(ctx context.Context, c *cluster.Cluster, g *topology.
 	return nil, unknownError{err}
 }
 
-// reachVerdict is the exit code.
+// reachVerdict returns the exit code.
 func reachVerdict(e *reach.Expectation, unread bool) error {
 	switch {
 	case e != nil && len(e.Differences) > 0 && !e.Undecided():
@@ -246,7 +246,7 @@ func reachVerdict(e *reach.Expectation, unread bool) error {
 	return nil
 }
 
-// next is a trace of a pair that is not delivered, one that was not expected if there was an expectation.
+// next returns a trace of an undelivered pair; with an expectation, of an unexpected one.
 func (o *reachOptions) next(r *reach.Result) []string {
 	pair, ok := r.Example()
 	if !ok {
@@ -262,7 +262,7 @@ func (o *reachOptions) next(r *reach.Result) []string {
 	return []string{cause.Shell(words...)}
 }
 
-// completeSelectors offers what a packet can go from and to.
+// completeSelectors offers possible sources and destinations.
 func (o *reachOptions) completeSelectors(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return o.completeNames(cmd, word, topology.Endpoints...)
 }

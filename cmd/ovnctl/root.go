@@ -28,9 +28,9 @@ import (
 // Exit codes, the same for every output format.
 const (
 	exitOK      = 0
-	exitFound   = 1 // a finding, a packet that is not delivered, a difference
+	exitFound   = 1 // a finding, an undelivered packet, a difference
 	exitUsage   = 2
-	exitUnknown = 3 // a source that was named, or the local one, could not be read
+	exitUnknown = 3 // a named source, or the local one, could not be read
 	exitFix     = 4 // a fix failed or was rolled back
 )
 
@@ -42,7 +42,7 @@ Exit status:
   3  could not tell: a source could not be read
   4  a fix failed or was rolled back`
 
-// options are the flags that every command takes.
+// options are the flags common to all commands.
 type options struct {
 	nb, sb, ovs  string
 	tls          ovsdb.TLSFiles
@@ -61,10 +61,10 @@ type options struct {
 	stdout *stream
 	stderr io.Writer
 
-	running bool // the command has begun: what failed before is a matter of usage
+	running bool // the command has started: earlier failures are usage errors
 }
 
-// run is the whole program but for the process: it returns the exit code.
+// run is the program without the process: it returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &stream{Writer: stdout}
 	o := &options{stdin: stdin, stdout: out, stderr: stderr}
@@ -82,8 +82,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return o.report(ctx, err)
 }
 
-// calledAs is how people call the program: as a plugin of kubectl its file has
-// another name.
+// calledAs returns the command as users type it: a kubectl plugin's file has another name.
 func calledAs(file string) string {
 	if plugin, ok := strings.CutPrefix(filepath.Base(file), "kubectl-"); ok {
 		return "kubectl " + plugin
@@ -91,14 +90,13 @@ func calledAs(file string) string {
 	return "ovnctl"
 }
 
-// askedFormat looks for the output format before the flags are parsed, so that a
-// mistake in them is told in this format too.
+// askedFormat finds the output format before flags are parsed, so that flag errors use it too.
 func askedFormat(args []string) string {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.ParseErrorsAllowlist.UnknownFlags = true
 	f.SetOutput(io.Discard)
 	format := f.StringP("output", "o", "", "")
-	for i := range args { // one by one: a value may be missing anywhere
+	for i := range args { // one by one: any value may be missing
 		if strings.HasPrefix(args[i], "-o") || strings.HasPrefix(args[i], "--output") {
 			_ = f.Parse(args[i:min(i+2, len(args))])
 		}
@@ -106,8 +104,8 @@ func askedFormat(args []string) string {
 	return *format
 }
 
-// A stream is standard output. It knows whether a document has begun, which no
-// other may follow, and it remembers a failure that nobody asked about.
+// A stream is standard output. It knows whether a document was started, after which no other may follow, and keeps a
+// write error that nobody checked.
 type stream struct {
 	io.Writer
 	begun bool
@@ -164,7 +162,7 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// newHelp is cobra's own but for one thing: help on what does not exist is a mistake.
+// newHelp is cobra's help, except that help on an unknown command is an error.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -183,7 +181,7 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// unknownCommand says what was probably meant.
+// unknownCommand suggests what was probably meant.
 func unknownCommand(parent *cobra.Command, name string) error {
 	var near []string
 	parent.SuggestionsMinimumDistance = 2
@@ -219,8 +217,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.showCommands, "show-commands", false, "print the classic commands that show the same")
 }
 
-// prepare checks the flags that are common to all commands, and their groups in
-// clearer words than cobra has.
+// prepare checks the flags common to all commands, and reports their groups more clearly than cobra.
 func (o *options) prepare(flags *pflag.FlagSet) error {
 	switch o.color {
 	case "auto", "always", "never":
@@ -242,7 +239,7 @@ func (o *options) prepare(flags *pflag.FlagSet) error {
 			return fmt.Errorf("--offline reads saved data and --%s names a live source: give one of the two", name)
 		}
 	}
-	// The watchdog of a repair works in another directory, and what the environment names is whole.
+	// A repair's watchdog runs in another directory; paths from the environment are absolute.
 	for _, path := range []*string{&o.hostRoot, &o.tls.PrivateKey, &o.tls.Certificate, &o.tls.CACert} {
 		if *path == "" {
 			continue
@@ -263,7 +260,7 @@ func (o *options) prepare(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// exclusive is the error of two flags of a command of which only one may be given.
+// exclusive is the error for two mutually exclusive flags.
 func exclusive(flags *pflag.FlagSet) error {
 	const annotation = "cobra_annotation_mutually_exclusive"
 	given := map[string]string{}
@@ -282,8 +279,7 @@ func exclusive(flags *pflag.FlagSet) error {
 // open finds and dials the deployment that the flags name.
 func (o *options) open(ctx context.Context) (*cluster.Cluster, error) { return o.openWith(ctx, false) }
 
-// openBroken is open for who looks for what is wrong: a host whose databases are
-// all dead is a deployment, too.
+// openBroken is open for troubleshooting: a host whose databases are all down is a deployment, too.
 func (o *options) openBroken(ctx context.Context) (*cluster.Cluster, error) {
 	return o.openWith(ctx, true)
 }
@@ -309,8 +305,8 @@ func (o *options) openWith(ctx context.Context, alone bool) (*cluster.Cluster, e
 	return c, nil
 }
 
-// close ends the connections of a command that ends with *err. A recording that is
-// not whole makes it a failure: the answer stands, but --offline will lack something.
+// close ends the connections of a command that ends with *err. An incomplete recording makes it fail: the output
+// stands, but --offline will lack data.
 func (o *options) close(c *cluster.Cluster, err *error) {
 	incomplete := c.Close()
 	if o.record == "" || incomplete == nil {
@@ -336,7 +332,7 @@ func (o *options) format(allowed ...string) (string, error) {
 	return "", usageError{fmt.Errorf("output format %q: expected one of %s", o.output, strings.Join(allowed, ", "))}
 }
 
-// machine reports whether standard output is read by a program.
+// machine reports whether a program reads standard output.
 func (o *options) machine() bool { return o.output == "json" || o.output == "yaml" }
 
 // A usageError is the user's mistake: a wrong flag, name or combination.
@@ -344,17 +340,17 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// An unknownError says that a source could not be read, so that there is no answer.
+// An unknownError means that a source could not be read, so there is no result.
 type unknownError struct{ error }
 
 func (e unknownError) Unwrap() error { return e.error }
 
-// A verdict ends a command that has printed its answer with this exit code.
+// A verdict is the exit code of a command that has printed its result.
 type verdict int
 
 func (v verdict) Error() string { return "exit status " + strconv.Itoa(int(v)) }
 
-// report prints err where the user looks for it and returns the exit code.
+// report prints err where the user expects it and returns the exit code.
 func (o *options) report(ctx context.Context, err error) int {
 	var v verdict
 	switch {
@@ -376,7 +372,7 @@ func (o *options) report(ctx context.Context, err error) int {
 		code = exitUsage
 	}
 	if o.machine() && !o.stdout.begun && o.stdout.err == nil {
-		// A document on standard output even now, so that a program need not parse text.
+		// Write a document to standard output even now, so that programs need not parse text.
 		if werr := render.Write(o.stdout, o.output, document.NewFailure(err, code)); werr != nil {
 			fmt.Fprintf(o.stderr, "ovnctl: standard output: %s\n", render.Clean(werr.Error()))
 		}
@@ -385,8 +381,7 @@ func (o *options) report(ctx context.Context, err error) int {
 	return code
 }
 
-// mark has cmd and its children note that they run, and say of wrong arguments
-// what would be right ones.
+// mark makes cmd and its children record that they run, and adds usage to argument errors.
 func (o *options) mark(cmd *cobra.Command) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(c *cobra.Command, args []string) error {
@@ -411,7 +406,7 @@ func (o *options) mark(cmd *cobra.Command) {
 	}
 }
 
-// seconds is a flag that takes whole or fractional seconds, as the C tools do, or a Go duration.
+// seconds is a flag that takes whole or fractional seconds, like the C tools, or a Go duration.
 type seconds time.Duration
 
 func (s *seconds) String() string { return time.Duration(*s).String() }
@@ -429,7 +424,7 @@ func (s *seconds) Set(text string) error {
 	return nil
 }
 
-// port is a flag that takes a port of TCP or UDP.
+// port is a flag that takes a TCP or UDP port.
 type port int
 
 func (p *port) String() string { return strconv.Itoa(int(*p)) }

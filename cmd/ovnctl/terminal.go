@@ -10,8 +10,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
-// style is what w can show. Each stream has its own: standard error in a file gets no
-// escapes, even if standard output is a terminal.
+// style returns what w can show. Each stream has its own: standard error in a file gets no escapes, even if standard
+// output is a terminal.
 func (o *options) style(w io.Writer) render.Style {
 	s := render.Style{ASCII: !utf8Locale()}
 	if out, ok := w.(*stream); ok {
@@ -28,8 +28,8 @@ func (o *options) style(w io.Writer) render.Style {
 	return s
 }
 
-// colored reports whether to use colour, as no-color.org and the CLICOLOR variables say: the
-// flag wins, then NO_COLOR, then CLICOLOR_FORCE, then what the terminal can do.
+// colored reports whether to use colour, per no-color.org and the CLICOLOR variables: the flag wins, then NO_COLOR,
+// then CLICOLOR_FORCE, then the terminal.
 func colored(flag string, terminal bool) bool {
 	force := os.Getenv("CLICOLOR_FORCE")
 	switch {

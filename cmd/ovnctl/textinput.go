@@ -20,21 +20,19 @@ import (
 type textInput struct {
 	io.Reader
 	name string
-	file *os.File // nil: the input is no file of the system
+	file *os.File // nil if the input is not an OS file
 }
 
 const (
-	// maxLine is the longest line, in bytes. Longer ones come in pieces of that size,
-	// so that nothing is lost.
+	// maxLine is the longest line, in bytes. Longer lines are split into pieces of that size; nothing is lost.
 	maxLine = 1 << 20
-	// ahead is how much of a pipe is read before anything is decoded, in bytes: its
-	// flows show what the tables mean.
+	// ahead is how much of a pipe is read before decoding, in bytes: its flows show what the tables mean.
 	ahead = 4 << 20
-	// pause is how long a pipe may be silent before what was read goes out.
+	// pause is how long a pipe may be silent before pending input is written.
 	pause = 200 * time.Millisecond
 )
 
-// openText opens a file; standard input for an empty name, or "-".
+// openText opens a file, or standard input for an empty name or "-".
 func openText(name string, stdin io.Reader) (*textInput, error) {
 	if name == "" || name == "-" {
 		f, _ := stdin.(*os.File)
@@ -51,7 +49,7 @@ func openText(name string, stdin io.Reader) (*textInput, error) {
 	return &textInput{Reader: f, name: name, file: f}, nil
 }
 
-// Close closes a file that was opened.
+// Close closes the file, if one was opened.
 func (t *textInput) Close() error {
 	if t.file != nil && t.file != os.Stdin {
 		return t.file.Close()
@@ -61,7 +59,7 @@ func (t *textInput) Close() error {
 
 func (t *textInput) terminal() bool { return t.file != nil && term.IsTerminal(int(t.file.Fd())) }
 
-// rewind goes back to where the input began, if it can be read twice.
+// rewind returns to the start of the input, if it can be read twice.
 func (t *textInput) rewind(start int64) bool {
 	if t.file == nil {
 		return false
@@ -70,8 +68,7 @@ func (t *textInput) rewind(start int64) bool {
 	return err == nil
 }
 
-// begin returns the first bytes of the input, fewer if there are not so many, and
-// leaves them to be read.
+// begin peeks at the first bytes of the input, fewer if it is shorter.
 func (t *textInput) begin(n int) []byte {
 	if start, ok := t.regular(); ok {
 		b := make([]byte, n)
@@ -106,7 +103,7 @@ func (t *textInput) packets(ctx context.Context, decode func(line string) error)
 	}
 }
 
-// compressed is what opens a file that is compressed; empty for others.
+// compressed returns the program that decompresses a file; empty for others.
 func compressed(begin []byte) string {
 	for magic, tool := range map[string]string{"\x1f\x8b": "zcat", "(\xb5/\xfd": "zstdcat", "\xfd7zX": "xzcat", "BZh": "bzcat"} {
 		if strings.HasPrefix(string(begin), magic) {
@@ -116,16 +113,15 @@ func compressed(begin []byte) string {
 	return ""
 }
 
-// each calls decode with every line, without its line break; more: another line is
-// ready. Before that it calls learn with every line of a file, or with the lines that
-// a pipe has ready, and then learned; whole: that was all.
+// each calls decode with every line, without its line break; more means another line is ready. First it calls learn
+// with every line of a file, or with the lines a pipe has ready, then learned; whole means that was all.
 func (t *textInput) each(ctx context.Context, learn func(string), learned func(whole bool), decode func(line string, more bool) error) error {
 	if start, ok := t.regular(); ok {
 		r := newLineReader(t)
 		for {
 			line, err := r.next()
 			if err != nil {
-				break // the second reading will say
+				break // the second reading will report it
 			}
 			learn(line)
 			if ctx.Err() != nil {
@@ -169,7 +165,7 @@ func (t *textInput) regular() (int64, bool) {
 	return start, err == nil
 }
 
-// stream is each for a pipe.
+// stream implements each for a pipe.
 func (t *textInput) stream(ctx context.Context, learn func(string), learned func(whole bool), decode func(line string, more bool) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -242,8 +238,7 @@ type lineReader struct{ *bufio.Reader }
 
 func newLineReader(r io.Reader) lineReader { return lineReader{bufio.NewReaderSize(r, 1<<16)} }
 
-// next is the next line without its line break, or a piece of a line that is too
-// long.
+// next returns the next line without its line break, or a piece of an overlong line.
 func (r lineReader) next() (string, error) {
 	var long []byte
 	for {

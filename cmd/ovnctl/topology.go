@@ -97,9 +97,9 @@ func (o *topologyOptions) run(ctx context.Context, names []string) (err error) {
 	}
 	view := render.TopologyView{From: sources(c), Notes: append(slices.Clone(g.Notes), notes...), Focus: focus, Labels: g.Labels()}
 	if format == "md" {
-		view.Notes = doc.Notes // pasted without what standard error says
+		view.Notes = doc.Notes // pasted without standard error
 	}
-	o.warn(c) // before the answer, which may be cut short by whoever reads it
+	o.warn(c) // first, as the reader may cut off the output
 	if err := render.Topology(o.stdout, o.style(o.stdout), format, doc, view); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
@@ -125,8 +125,8 @@ func (o *topologyOptions) read(ctx context.Context) (*cluster.Cluster, *topology
 	return c, g, nil
 }
 
-// patience says after a second that a source is waited for, unless stop is called
-// before: a silent one takes until the timeout.
+// patience prints after a second which source is being waited for, unless stop is called first: a silent one takes
+// until the timeout.
 func (o *options) patience(ctx context.Context) (stop func()) {
 	if o.offline != "" {
 		return func() {}
@@ -145,8 +145,8 @@ func (o *options) patience(ctx context.Context) (stop func()) {
 	}
 }
 
-// choose returns the part of the graph that names and flags ask for, the UUIDs of
-// what was named, and what is to be told about the choice.
+// choose returns the part of the graph that names and flags select, the UUIDs of named objects, and notes on the
+// selection.
 func (o *topologyOptions) choose(g *topology.Graph, names []string) (shown topology.Topology, focus, notes []string, err error) {
 	shown = g.Topology
 	if len(names) > 0 {
@@ -178,8 +178,8 @@ func (o *topologyOptions) choose(g *topology.Graph, names []string) (shown topol
 	return shown, focus, notes, nil
 }
 
-// several reports whether two matches are of one kind: a switch and a node of
-// one name are shown together, two pods of one name are not what was meant.
+// several reports whether two matches are of one kind: a switch and a node of one name are shown together, but two pods
+// are ambiguous.
 func several(matches []topology.Match) bool {
 	seen := map[topology.Kind]bool{}
 	for _, m := range matches {
@@ -199,8 +199,7 @@ func matchNames(matches []topology.Match) []string {
 	return out
 }
 
-// namesError is the user's mistake, unless a database that could not be read may
-// have the name.
+// namesError is the user's mistake, unless an unreadable database may have the name.
 func (o *options) namesError(err error, c *cluster.Cluster) error {
 	var name *topology.NameError
 	if !errors.As(err, &name) || len(name.Matches) == 0 && len(c.Problems) > 0 {
@@ -210,7 +209,7 @@ func (o *options) namesError(err error, c *cluster.Cluster) error {
 	return usageError{err}
 }
 
-// warn tells on standard error what could not be read.
+// warn prints to standard error what could not be read.
 func (o *options) warn(c *cluster.Cluster) {
 	for _, text := range problemTexts(c) {
 		fmt.Fprintf(o.stderr, "ovnctl: %s\n", render.Clean(text))
@@ -232,7 +231,7 @@ func problemTexts(c *cluster.Cluster) []string {
 	return out
 }
 
-// sources says what was read.
+// sources lists what was read.
 func sources(c *cluster.Cluster) []string {
 	s := c.Source()
 	var out []string
@@ -247,7 +246,7 @@ func sources(c *cluster.Cluster) []string {
 	return out
 }
 
-// topologyCommands are the classic commands that show what the graph was made of.
+// topologyCommands are the classic commands that show what the graph was built from.
 func topologyCommands(g *topology.Graph) []string {
 	var out []string
 	if len(g.Switches)+len(g.Routers) > 0 {
@@ -270,8 +269,7 @@ func (o *topologyOptions) complete(cmd *cobra.Command, _ []string, word string) 
 	return o.completeNames(cmd, word, topology.Objects...)
 }
 
-// completeNames offers the names of these kinds that begin with word, from the
-// databases alone: nodes take too long.
+// completeNames offers names of these kinds that begin with word, from the databases alone: nodes take too long.
 func (o *options) completeNames(cmd *cobra.Command, word string, kinds ...topology.Kind) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx := cmd.Context()
 	if ctx == nil {

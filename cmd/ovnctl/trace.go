@@ -141,7 +141,7 @@ func (o *traceOptions) follow(ctx context.Context, c *cluster.Cluster, from, to 
 	p.clear()
 	var name *topology.NameError
 	switch {
-	case ctx.Err() != nil: // what was not read is not unknown, it was not waited for
+	case ctx.Err() != nil: // unread sources are not unknown: the run was interrupted
 		return nil, nil, ctx.Err()
 	case errors.As(err, &name):
 		return nil, nil, o.namesError(err, c)
@@ -151,12 +151,12 @@ func (o *traceOptions) follow(ctx context.Context, c *cluster.Cluster, from, to 
 	if !o.showCommands {
 		t.Commands = nil
 	}
-	if len(t.Simulated) > 0 && !o.machine() { // else the source says it
+	if len(t.Simulated) > 0 && !o.machine() { // else the source is shown
 		notes = append(notes, simulated(t.Simulated))
 	}
 	notes = slices.Concat(notes, c.Notes, g.Notes)
 	for _, p := range c.Problems {
-		if p.Node == "" || p.Node != t.Verdict.Because.Node || t.Verdict.Because.Kind != journey.NodeUnread { // else the verdict says it
+		if p.Node == "" || p.Node != t.Verdict.Because.Node || t.Verdict.Because.Kind != journey.NodeUnread { // else the verdict shows it
 			notes = append(notes, problemText(p))
 		}
 	}
@@ -172,7 +172,7 @@ func simulated(nodes []string) string {
 	return strings.Join(nodes[:last], ", ") + " and " + nodes[last] + " are simulated from saved flows"
 }
 
-// completeEndpoints offers what a packet can go from and to.
+// completeEndpoints offers possible sources and destinations.
 func (o *traceOptions) completeEndpoints(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) >= 2 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -190,7 +190,7 @@ func (o *traceOptions) print(format string, source any, notes []string, t *journ
 	return render.Trace(o.stdout, o.style(o.stdout), t, notes, o.verbose)
 }
 
-// query is the question as the flags put it.
+// query builds the query from the flags.
 func (o *traceOptions) query(from, to string) trace.Query {
 	q := trace.Query{
 		From: from, To: to, Protocol: "icmp", SourcePort: o.sourcePort,
@@ -203,7 +203,7 @@ func (o *traceOptions) query(from, to string) trace.Query {
 	case o.udp != 0:
 		q.Protocol, q.Port = "udp", o.udp
 	case !o.icmp:
-		q.Protocol = "" // as the service says, else ICMP
+		q.Protocol = "" // the service's protocol, else ICMP
 	}
 	switch {
 	case o.v4:
@@ -237,7 +237,7 @@ func (b *backend) Set(text string) error {
 	return nil
 }
 
-// length is a flag that takes the length of a packet.
+// length is a flag that takes a packet length.
 type length int
 
 func (l *length) String() string { return strconv.Itoa(int(*l)) }
@@ -252,8 +252,7 @@ func (l *length) Set(text string) error {
 	return nil
 }
 
-// traceVerdict is the exit code of an outcome. A packet that is known not to arrive counts more than an
-// unread source.
+// traceVerdict returns the exit code for an outcome. A packet known to be lost outranks an unread source.
 func traceVerdict(o journey.Outcome, unread bool) error {
 	switch {
 	case o == journey.Unknown, o == journey.Delivered && unread:

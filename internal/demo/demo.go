@@ -1,9 +1,9 @@
-// Package demo holds captures of two deployments, so that the program can be tried where there is nothing.
+// Package demo holds captures of two deployments, to try the program without a deployment.
 //
-// One has three nodes as OVN-Kubernetes sets them up; the other has the same three with a fault each in a network
-// policy, a router and a node's uplink.
+// One has three OVN-Kubernetes nodes; the other is the same with three faults: in a network policy, a router and a
+// node's uplink.
 //
-// `make demo-capture` makes them, of the lab.
+// `make demo-capture` makes them from the lab.
 package demo
 
 import (
@@ -20,17 +20,17 @@ var captures embed.FS
 //go:embed flow.txt
 var Flow string
 
-// Broken and Healthy are the names of the captures, as --offline takes them. Broken is what Name alone means.
+// Broken and Healthy are the names of the captures, as --offline takes them. Name alone means Broken.
 const (
 	Name    = "demo"
 	Broken  = Name + ":broken"
 	Healthy = Name + ":healthy"
 )
 
-// Names are all names that Capture knows.
+// Names returns all names that Capture knows.
 func Names() []string { return []string{Name, Broken, Healthy} }
 
-// Capture is the capture of that name; false: there is none.
+// Capture returns the named capture; false if there is none.
 func Capture(name string) ([]byte, bool) {
 	if !slices.Contains(Names(), name) {
 		return nil, false

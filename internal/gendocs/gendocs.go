@@ -1,5 +1,5 @@
-// Package gendocs writes what is installed beside the binary, from the commands
-// themselves: a man page for each, and completions for the shells.
+// Package gendocs writes what is installed beside the binary, generated from the commands: man pages and shell
+// completions.
 package gendocs
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Write makes DIR/man with a page of section 8 for root and each command below it,
-// and DIR/completions for bash, zsh and fish. Equal commands give equal bytes.
+// Write makes DIR/man with a section 8 page for root and each command below it, and DIR/completions for bash, zsh and
+// fish. Output is reproducible.
 func Write(root *cobra.Command, dir string) error {
 	man := filepath.Join(dir, "man")
 	completions := filepath.Join(dir, "completions")
@@ -46,7 +46,7 @@ func writePages(cmd *cobra.Command, dir string) error {
 	return nil
 }
 
-// pageName is "ovnctl-topology-show" for "ovnctl topology show".
+// pageName returns "ovnctl-topology-show" for "ovnctl topology show".
 func pageName(cmd *cobra.Command) string {
 	return strings.ReplaceAll(cmd.CommandPath(), " ", "-")
 }

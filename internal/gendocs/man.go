@@ -18,7 +18,7 @@ func page(cmd *cobra.Command) string {
 	var p pageWriter
 	p.line(".TH %s 8 \"\" %s %s", quote(strings.ToUpper(pageName(cmd))),
 		quote(strings.TrimSpace(cmd.Root().Name()+" "+cmd.Root().Version)), quote("System Administration"))
-	p.line(".ad l\n.nh") // names of objects are read letter by letter
+	p.line(".ad l\n.nh") // object names must stay exactly as they are
 	p.section("NAME")
 	p.line("%s \\- %s", text(pageName(cmd)), text(cmd.Short))
 	p.section("SYNOPSIS")
@@ -50,7 +50,7 @@ func (p *pageWriter) line(format string, args ...any) { fmt.Fprintf(p, format+"\
 
 func (p *pageWriter) section(title string) { p.line(".SH %s", quote(title)) }
 
-// prose writes help text: blocks that are separated by empty lines.
+// prose writes help text: blocks separated by blank lines.
 func (p *pageWriter) prose(s string) {
 	for block := range strings.SplitSeq(strings.Trim(s, "\n"), "\n\n") {
 		lines := strings.Split(strings.Trim(block, "\n"), "\n")
@@ -67,7 +67,7 @@ func (p *pageWriter) prose(s string) {
 	}
 }
 
-// titled reports whether lines are a title over indented lines.
+// titled reports whether lines are a title above indented lines.
 func titled(lines []string) bool {
 	return len(lines) > 1 && strings.HasSuffix(lines[0], ":") && !indented(lines[0]) &&
 		!slices.ContainsFunc(lines[1:], func(s string) bool { return !indented(s) })
@@ -75,7 +75,7 @@ func titled(lines []string) bool {
 
 func indented(s string) bool { return strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\t") }
 
-// mixed writes a paragraph, its indented lines as they are.
+// mixed writes a paragraph, keeping indented lines as they are.
 func (p *pageWriter) mixed(lines []string) {
 	for i := 0; i < len(lines); {
 		end := i + 1
@@ -124,7 +124,7 @@ func (p *pageWriter) options(title string, flags *pflag.FlagSet) {
 	})
 }
 
-// synopsis is "-p, --private-key file" with its fonts.
+// synopsis returns "-p, --private-key file" with fonts.
 func synopsis(f *pflag.Flag, argument string) string {
 	s := bold("--" + f.Name)
 	if f.Shorthand != "" && f.ShorthandDeprecated == "" {
@@ -161,10 +161,10 @@ func (p *pageWriter) seeAlso(cmd *cobra.Command) {
 
 func bold(s string) string { return "\\fB" + text(s) + "\\fR" }
 
-// escape keeps what roff would read as a command or set as a typographic sign.
+// escape protects what roff would treat as a command or typographic sign.
 var escape = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
-// text makes s safe as text, at the start of a line too.
+// text escapes s as text, also at the start of a line.
 func text(s string) string {
 	lines := strings.Split(escape.Replace(s), "\n")
 	for i, l := range lines {
@@ -175,7 +175,7 @@ func text(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// quote makes s one argument of a macro.
+// quote makes s one macro argument.
 func quote(s string) string {
 	return `"` + strings.ReplaceAll(escape.Replace(s), `"`, `\(dq`) + `"`
 }

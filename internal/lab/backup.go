@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// dumps are what Backup asks ovs-ofctl about every bridge, by the first part of the file's name.
+// dumps are the ovs-ofctl commands that Backup runs for every bridge, by the first part of the file's name.
 var dumps = map[string]string{
 	"flows": "dump-flows", "groups": "dump-groups", "tlv-map": "dump-tlv-map", "ports": "dump-ports-desc",
 }
 
 // Backup writes the state of the lab into dir, a plain directory as --offline reads: nb.db and sb.db, and for each node
-// NODE/conf.db and flows, groups, ports and TLV map of every bridge as text, NODE/flows-br-int.txt.
+// NODE/conf.db and every bridge's flows, groups, ports and TLV map as text, NODE/flows-br-int.txt.
 func (s *State) Backup(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (s *State) backupNode(ctx context.Context, node, dir string) error {
 	return errors.Join(errs...)
 }
 
-// keepOutput keeps the output of one command in a file.
+// keepOutput saves a command's output to a file.
 func (s *State) keepOutput(ctx context.Context, host, file string, args ...string) error {
 	out, err := s.Run(ctx, host, args...)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A capture sees the packets of one host, on the interfaces that have an address there: what crosses a node on bridge
-// ports and pod links is not the node's own.
+// A capture sees the packets of one host, on interfaces with an address: what crosses a node on bridge ports and pod
+// links is not the node's own.
 type capture struct {
 	host  string
 	fd    int
@@ -30,7 +30,7 @@ func (s *State) capture(host string) (*capture, error) {
 				c.links[l.Index] = true
 			}
 		}
-		// SOCK_DGRAM: packets come without their link header.
+		// SOCK_DGRAM strips the link-layer header.
 		c.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, int(htons(unix.ETH_P_ALL)))
 		return err
 	})
@@ -40,7 +40,7 @@ func (s *State) capture(host string) (*capture, error) {
 	return c, nil
 }
 
-// hasGlobal reports whether an interface has an address of its own; every interface that is up has a link-local one.
+// hasGlobal reports whether an interface has a global address; every interface that is up has a link-local one.
 func hasGlobal(addrs []net.Addr) bool {
 	for _, a := range addrs {
 		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLinkLocalUnicast() {
@@ -54,7 +54,7 @@ func htons(v uint16) uint16 { return v<<8 | v>>8 }
 
 func (c *capture) close() { _ = unix.Close(c.fd) }
 
-// drain hands over the packets that have come so far: those that the host sent, and those that were meant for it.
+// drain passes on the packets received so far: those the host sent and those destined for it.
 func (c *capture) drain(see func(p packet, sent bool)) error {
 	buf := make([]byte, 2048)
 	for {
@@ -78,7 +78,7 @@ func (c *capture) drain(see func(p packet, sent bool)) error {
 	}
 }
 
-// wait returns when there may be packets, or after d.
+// wait returns when packets may be available, or after d.
 func (c *capture) wait(d time.Duration) {
 	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, int(d.Milliseconds()))
 }

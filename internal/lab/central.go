@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Centrals are the hosts with databases: central, and in a cluster central2 and so on.
+// Centrals returns the hosts with databases: central, and in a cluster central2 and so on.
 func (s *State) Centrals() []string {
 	if !s.Topology.OVN {
 		return nil
@@ -24,10 +24,10 @@ func (s *State) Centrals() []string {
 	return names
 }
 
-// centralAddr is the underlay address of central host number i, from 0.
+// centralAddr returns the underlay address of central host i, from 0.
 func centralAddr(i int) netip.Addr { return netip.AddrFrom4([4]byte{172, 30, 0, byte(2 + i)}) }
 
-// socket is the remote of a host's server for "nb" or "sb".
+// socket returns the remote of a host's server for "nb" or "sb".
 func (s *State) socket(host, db string) string {
 	return fmt.Sprintf("unix:%s/%s/run/ovn/ovn%s_db.sock", s.Dir, host, db)
 }
@@ -40,13 +40,14 @@ func (s *State) sockets(db string) string {
 	return strings.Join(all, ",")
 }
 
-// NB is the remote of the Northbound database, of each member of a cluster, reachable from any namespace of the machine.
+// NB returns the remote of the Northbound database, of each member of a cluster, reachable from any namespace.
 func (s *State) NB() string { return s.sockets("nb") }
 
-// SB is the remote of the Southbound database, as [State.NB].
+// SB returns the remote of the Southbound database, as [State.NB].
 func (s *State) SB() string { return s.sockets("sb") }
 
-// remotes is how nodes reach the databases, over the underlay: port 6641 is the Northbound, 6642 the Southbound.
+// remotes returns the nodes' remotes of the databases, over the underlay: port 6641 is the Northbound, 6642 the
+// Southbound.
 func (s *State) remotes(port int) string {
 	var all []string
 	for i := range s.Centrals() {
@@ -62,7 +63,7 @@ func (s *State) protocol() string {
 	return "tcp"
 }
 
-// nbctl is the beginning of an ovn-nbctl command that reaches the leader.
+// nbctl returns the start of an ovn-nbctl command for the leader.
 func (s *State) nbctl() []string { return []string{"ovn-nbctl", "--timeout=60", "--db=" + s.NB()} }
 
 // startCentrals starts the databases and ovn-northd; members of a cluster join the first.
@@ -90,7 +91,7 @@ func (s *State) startCentrals(ctx context.Context) error {
 	return nil
 }
 
-// serverFlags are ovn-ctl's options for one database server on central host number i.
+// serverFlags returns ovn-ctl's options for one database server on central host i.
 func (s *State) serverFlags(db string, i int) []string {
 	flag := func(name, value string) string { return "--db-" + db + "-" + name + "=" + value }
 	var flags []string
@@ -106,13 +107,13 @@ func (s *State) serverFlags(db string, i int) []string {
 	return flags
 }
 
-// Keys are the files with which a client of a lab with TLS identifies itself: as a node or central host, or as "client".
+// Keys returns the files with which a TLS client identifies itself: as a node or central host, or as "client".
 func (s *State) Keys(name string) (privateKey, certificate, caCert string) {
 	pki := filepath.Join(s.Dir, "pki")
 	return filepath.Join(pki, name+"-privkey.pem"), filepath.Join(pki, name+"-cert.pem"), filepath.Join(pki, "ca/switchca/cacert.pem")
 }
 
-// tlsFlags are ovn-ctl's options for the keys of one of its services.
+// tlsFlags returns ovn-ctl's options for the keys of one of its services.
 func (s *State) tlsFlags(service, host string) []string {
 	if !s.TLS {
 		return nil
@@ -121,7 +122,7 @@ func (s *State) tlsFlags(service, host string) []string {
 	return []string{"--" + service + "-ssl-key=" + key, "--" + service + "-ssl-cert=" + cert, "--" + service + "-ssl-ca-cert=" + ca}
 }
 
-// makeKeys makes a certificate authority, and a key and certificate for every host and for a client, with ovs-pki(8).
+// makeKeys makes a CA, and a key and certificate for every host and for a client, with ovs-pki(8).
 func (s *State) makeKeys(ctx context.Context) error {
 	if !s.TLS {
 		return nil
@@ -146,7 +147,7 @@ func (s *State) makeKeys(ctx context.Context) error {
 	for _, n := range s.Topology.Nodes {
 		names = append(names, n.Name)
 	}
-	for _, name := range names { // one after another: the authority's index is a file
+	for _, name := range names { // one after another: the CA's index is a file
 		if err := pki("--unique", "req+sign", name, "switch"); err != nil {
 			return err
 		}
@@ -154,7 +155,7 @@ func (s *State) makeKeys(ctx context.Context) error {
 	return nil
 }
 
-// writeNorthbound writes what the topology wants into the Northbound database, in one transaction.
+// writeNorthbound writes the topology into the Northbound database, in one transaction.
 func (s *State) writeNorthbound(ctx context.Context) error {
 	text, err := s.Run(ctx, central, "ovsdb-client", "--timeout=20", "get-schema", s.socket(central, "nb"), "OVN_Northbound")
 	if err != nil {
@@ -168,12 +169,12 @@ func (s *State) writeNorthbound(ctx context.Context) error {
 	return err
 }
 
-// An nbSchema is the tables and columns that a Northbound has.
+// An nbSchema holds the tables and columns of a Northbound.
 type nbSchema struct {
 	Tables map[string]struct{ Columns map[string]json.RawMessage }
 }
 
-// has reports whether there is a table, or a column given as TABLE.COLUMN.
+// has reports whether a table, or a column given as TABLE.COLUMN, exists.
 func (s nbSchema) has(name string) bool {
 	table, column, asked := strings.Cut(name, ".")
 	t, ok := s.Tables[table]
@@ -183,7 +184,7 @@ func (s nbSchema) has(name string) bool {
 	return ok
 }
 
-// commands are those of the topology that a Northbound with that schema takes.
+// commands returns the topology's commands that the schema supports.
 func (t Topology) commands(schema nbSchema) [][]string {
 	commands := slices.Clone(t.Northbound)
 	if t.ACLTier > 0 && schema.has("ACL.tier") {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Features is [OpenStack] with switches and routers of their own beside it for what Neutron does not write, so that every
-// stage of the pipelines has something to do: tiers, stateless and logged ACLs, load balancers of all kinds, ECMP, routing
-// policies, gateway routers, multicast, port security in all forms. What a release does not have is left out. The added
-// ports are bound nowhere: they are there for their logical flows.
+// Features is [OpenStack] plus switches and routers for what Neutron does not write, so that every pipeline stage is
+// used: tiers, stateless and logged ACLs, load balancers of all kinds, ECMP, routing policies, gateway routers,
+// multicast, port security in all forms. What a release lacks is left out. The added ports are not bound: they exist
+// for their logical flows.
 func Features() Topology {
 	t, nb := openStack()
 	t.Name = "features"
@@ -36,7 +36,7 @@ func Features() Topology {
 	return t
 }
 
-// script adds a command of each line; empty lines and those that begin with # are for people.
+// script adds the command on each line; empty lines and # comments are ignored.
 func script(nb *northbound, lines string) {
 	for line := range strings.Lines(lines) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -46,7 +46,7 @@ func script(nb *northbound, lines string) {
 }
 
 // roomACL is a switch with stateful ACLs of all verdicts, logged and labelled, before and after load balancing, and one
-// where nothing is tracked.
+// without tracking.
 const roomACL = `
 ls-add acl
 lsp-add acl acl-a -- lsp-set-addresses acl-a '00:00:00:02:01:0a 10.2.1.10 fd00:10:2:1::a' -- lsp-set-port-security acl-a '00:00:00:02:01:0a 10.2.1.10 fd00:10:2:1::a'
@@ -117,7 +117,7 @@ lsp-add vlans v-a -- lsp-set-addresses v-a unknown
 lsp-add vlans v-b -- lsp-set-addresses v-b '00:00:00:02:05:0b 10.2.5.11'
 lsp-add vlans v-net -- lsp-set-type v-net localnet -- lsp-set-addresses v-net unknown -- lsp-set-options v-net network_name=physvlans`
 
-// roomMulticast is a switch that snoops and one that does not, behind a router that relays.
+// roomMulticast is one switch with snooping and one without, behind a relaying router.
 const roomMulticast = `
 lr-add relay -- set Logical_Router relay options:mcast_relay=true
 ls-add snoop -- set Logical_Switch snoop other_config:mcast_snoop=true other_config:mcast_querier=true other_config:mcast_eth_src=00:00:00:02:06:fe other_config:mcast_ip4_src=10.2.6.254 other_config:mcast_ip6_src=fe80::fe
@@ -134,7 +134,7 @@ lrp-add relay rel-flood 00:00:00:02:07:01 10.2.7.1/24 fd00:10:2:7::1/64 -- lrp-s
 set Logical_Router_Port rel-flood ipv6_ra_configs:address_mode=slaac ipv6_ra_configs:send_periodic=false ipv6_ra_configs:router_preference=HIGH ipv6_ra_configs:dnssl=example.org ipv6_ra_configs:rdnss='"2001:db8:113::53"'
 set Logical_Router_Port rel-snoop ipv6_ra_configs:address_mode=dhcpv6_stateless ipv6_ra_configs:mtu=1300`
 
-// roomGateway is gateway routers between a switch of theirs and the outside: translations of all kinds, with forced SNAT.
+// roomGateway has gateway routers between their own switch and the outside: NAT of all kinds, with forced SNAT.
 const roomGateway = `
 ls-add inside
 lsp-add inside in-a -- lsp-set-addresses in-a '00:00:00:02:08:0a 10.2.8.10 fd00:10:2:8::a'
@@ -205,7 +205,7 @@ lrp-add peer-a pa-net 00:00:00:02:0b:11 10.2.11.1/24
 lsp-add peers pe-r -- lsp-set-type pe-r router -- lsp-set-addresses pe-r router -- lsp-set-options pe-r router-port=pa-net
 lsp-add peers pe-a -- lsp-set-addresses pe-a '00:00:00:02:0b:0a 10.2.11.10'`
 
-// roomBalance is the load balancers: of every protocol, with and without backends, hairpin, affinity, templates.
+// roomBalance has load balancers: every protocol, with and without backends, hairpin, affinity, templates.
 const roomBalance = `
 --id=@lbtcp create Load_Balancer name=tcp protocol=tcp options:hairpin_snat_ip='"10.99.0.1 fd00:99::1"' vips:'"10.10.0.10:80"'='"10.1.1.11:8080,10.1.1.12:8080"' vips:'"[fd00:10:10::10]:80"'='"[fd00:10:1:1::b]:8080,[fd00:10:1:1::c]:8080"' vips:'"10.10.0.10:443"'='"10.1.1.11:8443"'
 --id=@lbudp create Load_Balancer name=udp protocol=udp selection_fields=ip_src,ip_dst vips:'"10.10.0.10:53"'='"10.1.1.11:5353,10.1.2.11:5353"' vips:'"172.30.0.123:53"'='"10.1.1.12:53"'
@@ -248,7 +248,7 @@ lr-policy-add routes 900 'ip6.src == fd00:10:2:c::/64 && udp' drop
 set Logical_Router_Port ro-2 enabled=true
 lrp-add routes ro-off 00:00:00:02:0e:01 10.2.14.1/24 -- lrp-set-enabled ro-off disabled`
 
-// roomsNewer is what only later releases have, by the table or column of the Northbound that it needs.
+// roomsNewer returns what only later releases support, by the Northbound table or column it needs.
 func roomsNewer(t Topology) map[string][][]string {
 	newer := map[string]*northbound{}
 	for need, lines := range newerRooms {

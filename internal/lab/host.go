@@ -19,10 +19,10 @@ const (
 	ovnScripts = "/usr/share/ovn/scripts/"
 )
 
-// hostDirs are made for every host; they have the places of a host's file system.
+// hostDirs are created for every host, laid out as in a host's file system.
 var hostDirs = []string{"run/openvswitch", "run/ovn", "etc/openvswitch", "etc/ovn", "var/log/openvswitch", "var/log/ovn", "var/lib/ovn"}
 
-// hostEnv is the environment that keeps a host's daemons and tools to its own directories.
+// hostEnv returns the environment that confines a host's daemons and tools to its own directories.
 func (s *State) hostEnv(host string) []string {
 	d := filepath.Join(s.Dir, host)
 	return []string{
@@ -39,14 +39,14 @@ func (s *State) makeHostDirs(host string) error {
 			return err
 		}
 	}
-	// The namespaces of pods lie where ip(8) names them: who has this directory for a root finds them there.
+	// Pod namespaces are where ip(8) keeps them: programs with this directory as root find them there.
 	if err := os.Symlink("/run/netns", filepath.Join(s.Dir, host, "run/netns")); err != nil {
 		return err
 	}
 	return os.Symlink("../run", filepath.Join(s.Dir, host, "var/run"))
 }
 
-// writeScripts leaves DIR/enter, which runs a command on a host, and DIR/env, which prints how to reach the databases.
+// writeScripts writes DIR/enter, which runs a command on a host, and DIR/env, which prints how to reach the databases.
 func (s *State) writeScripts() error {
 	hosts := []string{}
 	for _, n := range s.Topology.Nodes {
@@ -74,8 +74,8 @@ func (s *State) writeScripts() error {
 	return os.WriteFile(filepath.Join(s.Dir, "enter"), []byte(enter), 0o755)
 }
 
-// inroot is a script that runs a command inside the release's root, with the lab's directory in the same place there. It is
-// called by ip-netns(8) in a mount namespace of its own, so that its mounts go when the command ends.
+// inroot returns a script that runs a command inside the release's root, with the lab's directory at the same path.
+// ip-netns(8) runs it in a mount namespace of its own, so its mounts vanish when the command ends.
 func (s *State) inroot() string {
 	return fmt.Sprintf(`#!/bin/sh
 set -e
@@ -91,7 +91,7 @@ exec chroot $root "$@"
 `, s.Release.Root, s.Dir)
 }
 
-// Command is a command that will run on a host or in a pod (also as NAMESPACE/POD) of the lab.
+// Command returns a command that will run on a host or in a pod (also as NAMESPACE/POD) of the lab.
 func (s *State) Command(ctx context.Context, host string, args ...string) *exec.Cmd {
 	if p, ok := s.Topology.Pod(host); ok {
 		host = p.Name
@@ -99,15 +99,15 @@ func (s *State) Command(ctx context.Context, host string, args ...string) *exec.
 	return exec.CommandContext(ctx, filepath.Join(s.Dir, "enter"), append([]string{host}, args...)...)
 }
 
-// Program is Command for a program of the machine itself, such as the one under test: it sees the machine's files where
-// the host's own tools are those of another release.
+// Program is Command for a program of the machine itself, such as the one under test: it sees the machine's files even
+// if the host's tools are of another release.
 func (s *State) Program(ctx context.Context, host string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", s.Prefix + "-" + host}, args...)...)
 	cmd.Env = append(os.Environ(), s.hostEnv(host)...)
 	return cmd
 }
 
-// Run runs a command on a host or in a pod and returns its standard output; what it wrote to standard error is in the error.
+// Run runs a command on a host or in a pod and returns its standard output; the error includes standard error.
 func (s *State) Run(ctx context.Context, host string, args ...string) (string, error) {
 	return s.runInput(ctx, host, nil, args...)
 }
@@ -116,7 +116,7 @@ func (s *State) runInput(ctx context.Context, host string, in io.Reader, args ..
 	cmd := s.Command(ctx, host, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &errs
-	cmd.WaitDelay = 5 * time.Second // for what a command that ended, or was ended, has left behind with its output open
+	cmd.WaitDelay = 5 * time.Second // for children left behind with the output open
 	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		shown := args
 		if len(shown) > 4 {
@@ -127,7 +127,7 @@ func (s *State) runInput(ctx context.Context, host string, in io.Reader, args ..
 	return out.String(), nil
 }
 
-// tail is the end of a command's output, for an error message.
+// tail returns the end of a command's output, for an error message.
 func tail(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > 2000 {
@@ -136,7 +136,7 @@ func tail(s string) string {
 	return s
 }
 
-// shell runs lines of sh in a host's network namespace, with the machine's own tools: a release's root may lack them.
+// shell runs sh lines in a host's network namespace, with the machine's own tools: a release's root may lack them.
 func (s *State) shell(ctx context.Context, host string, lines ...string) error {
 	cmd := exec.CommandContext(ctx, "ip", "netns", "exec", s.Prefix+"-"+host, "sh", "-e")
 	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
@@ -146,7 +146,7 @@ func (s *State) shell(ctx context.Context, host string, lines ...string) error {
 	return nil
 }
 
-// transact joins commands of ovs-vsctl or ovn-nbctl into one invocation, and so one transaction.
+// transact joins ovs-vsctl or ovn-nbctl commands into one invocation, hence one transaction.
 func transact(tool []string, commands [][]string) []string {
 	args := slices.Clone(tool)
 	for _, c := range commands {
@@ -155,7 +155,7 @@ func transact(tool []string, commands [][]string) []string {
 	return args
 }
 
-// startVswitch starts Open vSwitch on a node and configures it, then the node's network, which lies on its bridges.
+// startVswitch starts and configures Open vSwitch on a node, then sets up the node's network on its bridges.
 func (s *State) startVswitch(ctx context.Context, n Node) error {
 	_, err := s.Run(ctx, n.Name, "env", "PATH="+s.Dir+"/bin:"+os.Getenv("PATH")+":/usr/sbin:/sbin", ovsScripts+"ovs-ctl", "--system-id="+n.SystemID,
 		"--no-monitor", "--no-mlockall", "--no-record-hostname", "--ovsdb-server-priority=", "--ovs-vswitchd-priority=", "start")
@@ -183,7 +183,7 @@ func (s *State) startVswitch(ctx context.Context, n Node) error {
 	if _, err := s.Run(ctx, n.Name, transact(words("ovs-vsctl --timeout=20"), commands)...); err != nil {
 		return err
 	}
-	// ovs-vsctl ends well even if ovs-vswitchd could not do what it wrote.
+	// ovs-vsctl succeeds even if ovs-vswitchd could not apply the change.
 	failed, err := s.Run(ctx, n.Name, words("ovs-vsctl --timeout=20 --bare --columns=name,error find Interface error!=[]")...)
 	if err != nil || failed != "" {
 		return errors.Join(err, fmt.Errorf("%s: interfaces that do not work: %s", n.Name, failed))
@@ -197,7 +197,7 @@ func (s *State) startVswitch(ctx context.Context, n Node) error {
 	return s.shell(ctx, n.Name, n.Network...)
 }
 
-// plug joins the node's end of a pod's link to a bridge.
+// plug attaches the node's end of a pod's link to a bridge.
 func (p Pod) plug(bridge string) [][]string {
 	set := []string{"set", "Interface", p.Link}
 	if p.OFPort != 0 {
@@ -209,7 +209,7 @@ func (p Pod) plug(bridge string) [][]string {
 	return [][]string{{"add-port", bridge, p.Link}, set}
 }
 
-// controller runs a command of ovn-ctl(8) about a node's ovn-controller.
+// controller runs an ovn-ctl(8) command for a node's ovn-controller.
 func (s *State) controller(ctx context.Context, n Node, command string) error {
 	args := []string{ovnScripts + "ovn-ctl", "--no-monitor", "--ovn-controller-priority="}
 	_, err := s.Run(ctx, n.Name, append(append(args, s.tlsFlags("ovn-controller", n.Name)...), command)...)

@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// keeperVariable tells a process that it is to be the keeper of the lab in that directory.
+// keeperVariable makes a process the keeper of the lab in that directory.
 const keeperVariable = "OVNCTL_LAB_KEEPER"
 
-// Every program with this package in it, test binaries too, can be started again as a keeper: there is no other binary
-// that a test could count on.
+// Every program with this package, test binaries included, can be restarted as a keeper: a test cannot rely on another
+// binary.
 func init() {
 	if dir := os.Getenv(keeperVariable); dir != "" {
 		if err := keep(dir, os.Stdin, os.Stdout); err != nil {
@@ -25,8 +25,8 @@ func init() {
 	}
 }
 
-// A keeper is the owner's end of its keeper: a process that replies in the pods and that removes the lab
-// when the pipe to the owner breaks.
+// A keeper is the owner's handle on its keeper: a process that replies in the pods and removes the lab when the pipe to
+// the owner breaks.
 type keeper struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -43,7 +43,7 @@ func startKeeper(dir string) (*keeper, error) {
 	cmd.Env = append(os.Environ(), keeperVariable+"="+dir)
 	cmd.Dir = "/"
 	cmd.Stderr = log
-	// Its own session: the terminal's Ctrl-C is not meant for it.
+	// A session of its own: the terminal's Ctrl-C must not reach it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -74,7 +74,7 @@ func (k *keeper) order(word string) error {
 	return nil
 }
 
-// keep is the keeper's life: it obeys orders, and when they end without "detach" it removes the lab.
+// keep runs the keeper: it obeys orders, and removes the lab if they end without "detach".
 func keep(dir string, in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {

@@ -15,12 +15,12 @@ const (
 	koJoin6 = "fd00:100:64::/112"
 )
 
-// KubeOVN is a cluster of three nodes as kube-ovn builds its default VPC: the router ovn-cluster with one switch for all
-// pods and a join switch with a port for each node (ovn0), routing policies 31000, 30000 and 29000, and hosts that route
-// and masquerade what leaves the cluster.
+// KubeOVN is a three-node cluster as kube-ovn builds its default VPC: the router ovn-cluster with one switch for all
+// pods and a join switch with a port for each node (ovn0), routing policies 31000, 30000 and 29000, and hosts that
+// route and masquerade what leaves the cluster.
 //
 // The pods and policies are those of [OVNKubernetes], with kube-ovn's names. Kube-ovn writes no load balancer for a
-// service without endpoints, and a node reaches services by its own kube-proxy, which is not here.
+// service without endpoints; nodes reach services by kube-proxy, which is not included.
 func KubeOVN() Topology {
 	t := Topology{Name: "kube-ovn", OVN: true, Bridge: "br-int", ACLTier: 2}
 	for i := 1; i <= 3; i++ {
@@ -56,7 +56,7 @@ func koJoin(i int) (netip.Addr, netip.Addr) {
 	return netip.AddrFrom4([4]byte{100, 64, 0, byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("fd00:100:64::%x", i+1))
 }
 
-// koMAC is a MAC address of the kind OVN gives out in kube-ovn's clusters.
+// koMAC returns a MAC address like those OVN assigns in kube-ovn's clusters.
 func koMAC(name string) string {
 	u := stableUUID("mac " + name)
 	return fmt.Sprintf("00:00:00:%s:%s:%s", u[0:2], u[2:4], u[4:6])
@@ -81,7 +81,7 @@ func koNode(i int) Node {
 	return n
 }
 
-// masquerade is the nft command by which a host hides its pods behind its own address towards the world outside.
+// masquerade returns the nft command with which a host masquerades its pods towards the outside.
 func masquerade(family, pods, inside string) string {
 	return fmt.Sprintf(`nft -f - <<-END
 	table %[1]s nat {
@@ -133,7 +133,7 @@ func koRouter(nb *northbound, t Topology) {
 	}
 }
 
-// ipField is ip4 or ip6, after the address or prefix.
+// ipField returns ip4 or ip6, matching the address or prefix.
 func ipField(address string) string {
 	if strings.Contains(address, ":") {
 		return "ip6"
@@ -141,7 +141,7 @@ func ipField(address string) string {
 	return "ip4"
 }
 
-// koPolicyRoute adds a routing policy to ovn-cluster: it allows, or sends to the next hop.
+// koPolicyRoute adds a routing policy to ovn-cluster: it allows, or reroutes to the next hop.
 func koPolicyRoute(nb *northbound, id string, priority int, match, nexthop string, pairs ...string) {
 	columns := append(ids(append([]string{"vendor", "kube-ovn"}, pairs...)...), fmt.Sprintf("priority=%d", priority), text("match", match))
 	if nexthop == "" {
@@ -160,8 +160,8 @@ func koPort(nb *northbound, p Pod) {
 		ids("vendor", "kube-ovn", "ls", "ovn-default", "pod", p.Namespace+"/"+p.Pod, "node", p.Node)...))
 }
 
-// koGateways writes each node's port on the join switch, the policies that lead to it, the port group of its pods of the
-// subnet, by which they leave, and the one of all its pods, which are to be reached from the node whatever a policy drops.
+// koGateways writes, for each node, its port on the join switch, the policies that lead to it, the port group of its
+// pods in the subnet, through which they leave, and the port group of all its pods, which the node must always reach.
 func koGateways(nb *northbound, t Topology) {
 	for i, n := range t.Nodes {
 		join4, join6 := koJoin(i + 1)
@@ -190,7 +190,7 @@ func koGateways(nb *northbound, t Topology) {
 	}
 }
 
-// koNodeACLs let a node talk to its own pods whatever a policy drops, from its own address and from that of ovn0.
+// koNodeACLs let a node reach its own pods whatever a policy drops, from its own address and from ovn0's.
 func koNodeACLs(nb *northbound, n Node, group string, join4, join6 netip.Addr) []string {
 	var acls []string
 	for _, a := range []netip.Addr{n.IPv4.Addr(), n.IPv6.Addr(), join4, join6} {
@@ -211,7 +211,7 @@ func koNodeACLs(nb *northbound, n Node, group string, join4, join6 netip.Addr) [
 	return acls
 }
 
-// koLoadBalancers writes the one load balancer of each protocol, in which every service is a virtual address.
+// koLoadBalancers writes one load balancer for each protocol, with every service as a virtual IP.
 func koLoadBalancers(nb *northbound, t Topology) {
 	for _, protocol := range []string{"tcp", "udp"} {
 		name := "cluster-" + protocol + "-loadbalancer"
@@ -226,7 +226,7 @@ func koLoadBalancers(nb *northbound, t Topology) {
 	}
 }
 
-// koPolicies writes NetworkPolicies: a port group <policy>.<namespace>, with a drop at 2000 and what is allowed at 2001.
+// koPolicies writes NetworkPolicies: a port group <policy>.<namespace>, with a drop at 2000 and allow rules at 2001.
 func koPolicies(nb *northbound, t Topology) {
 	all := []string{"vault-1.bank", "vault-2.bank", "ledger.bank"}
 	koPolicy(nb, t, okPolicy{namespace: "bank", name: "deny-all", pods: all, direction: "Ingress"})

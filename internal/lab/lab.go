@@ -23,20 +23,20 @@ const (
 	internet = "internet"
 )
 
-// Options are how a lab runs.
+// Options configure a lab.
 type Options struct {
-	Dir     string // where it lives, not existing yet; empty: a new directory in /tmp. Keep it short: socket paths are limited to 108 bytes
-	Release string // whose OVS and OVN run; empty or "system": those of the machine
-	Detach  bool   // the lab stays when this process ends, until [Down]
-	Cluster int    // members of the RAFT clusters that serve the databases; 0: a single server each
+	Dir     string // directory, which must not exist; empty: a new one in /tmp. Keep it short: socket paths are limited to 108 bytes
+	Release string // release of OVS and OVN; empty or "system": the machine's own
+	Detach  bool   // the lab survives this process, until [Down]
+	Cluster int    // members of the RAFT clusters that serve the databases; 0: standalone servers
 	TLS     bool   // the databases are served over TLS only, to clients with a certificate; keys are in DIR/pki
 }
 
-// A Lab is up. It goes down with [Lab.Down], or when the process that made it ends.
+// A Lab is up. It ends with [Lab.Down], or when the process that made it ends.
 type Lab struct {
 	*State
 	keeper *keeper
-	Times  []Step // what took how long
+	Times  []Step // how long each part took
 }
 
 // A Step is a part of bringing a lab up.
@@ -80,7 +80,7 @@ func Up(ctx context.Context, t Topology, o Options) (*Lab, error) {
 	return l, nil
 }
 
-// begin records the lab and starts its keeper, before there is anything that could be left behind.
+// begin records the lab and starts its keeper, before anything exists that could be left behind.
 func begin(prefix string, t Topology, release Release, o Options) (*Lab, error) {
 	if release.Root != "" && o.Dir != "" && !strings.HasPrefix(o.Dir, "/tmp/") {
 		return nil, fmt.Errorf("directory %s: a lab of another release has to live in /tmp", o.Dir)
@@ -142,7 +142,7 @@ func (l *Lab) Down() error {
 	return err
 }
 
-// Down removes the lab in dir, whoever brought it up.
+// Down removes the lab in dir, whichever process created it.
 func Down(dir string) error {
 	s, err := loadState(dir)
 	if err != nil {
@@ -151,10 +151,10 @@ func Down(dir string) error {
 	return s.remove()
 }
 
-// Open finds the lab that lives in dir, brought up by another process.
+// Open opens the lab in dir, created by another process.
 func Open(dir string) (*State, error) { return loadState(dir) }
 
-// build makes everything, and keeps the time of each part.
+// build makes everything, and times each part.
 func (l *Lab) build(ctx context.Context) error {
 	for _, step := range []struct {
 		name string
@@ -176,7 +176,7 @@ func (l *Lab) build(ctx context.Context) error {
 	return nil
 }
 
-// each runs f for all items at once and joins what failed.
+// each runs f for all items concurrently and joins the errors.
 func each[T any](items []T, f func(T) error) error {
 	errs := make([]error, len(items))
 	var wg sync.WaitGroup
@@ -187,7 +187,7 @@ func each[T any](items []T, f func(T) error) error {
 	return errors.Join(errs...)
 }
 
-// startDaemons starts all hosts at once; the Northbound is written as soon as its server is reachable.
+// startDaemons starts all hosts concurrently; the Northbound is written as soon as its server is reachable.
 func (l *Lab) startDaemons(ctx context.Context) error {
 	jobs := []func() error{}
 	if l.Topology.OVN {
@@ -209,7 +209,7 @@ func (l *Lab) startDaemons(ctx context.Context) error {
 	return each(jobs, func(job func() error) error { return job() })
 }
 
-// wait returns when every port is bound and every node has the flows, and the tunnels' neighbours are known.
+// wait returns when every port is bound, every node has its flows, and tunnel neighbours are resolved.
 func (l *Lab) wait(ctx context.Context) error {
 	if l.Topology.OVN {
 		if err := l.waitForPorts(ctx); err != nil {
@@ -222,10 +222,10 @@ func (l *Lab) wait(ctx context.Context) error {
 	return each(l.Topology.Nodes, func(n Node) error { return l.prime(ctx, n) })
 }
 
-// waitForPorts returns when all ports of pods are up. On a machine with much to do an ovn-controller now and then goes idle
-// when it learns what its switch can do, with nothing installed; starting it again helps.
+// waitForPorts returns when all pod ports are up. On a busy machine an ovn-controller sometimes goes idle after
+// learning its switch's features, with nothing installed; restarting it helps.
 func (l *Lab) waitForPorts(ctx context.Context) error {
-	args := []string{"init"} // also without pods there is a command
+	args := []string{"init"} // a command is needed even without pods
 	for _, p := range l.Topology.Pods {
 		args = append(args, "--", "wait-until", "Logical_Switch_Port", p.Name, "up=true")
 	}
@@ -254,8 +254,8 @@ func (l *Lab) unready(ctx context.Context) string {
 	return text
 }
 
-// prime gives the datapath the MAC addresses of the other tunnel ends, since it drops the first packet to one that it does not
-// know, and has the node look up its gateways.
+// prime resolves the MAC addresses of the other tunnel ends, since the datapath drops the first packet to an unknown
+// one, and has the node resolve its gateways.
 func (l *Lab) prime(ctx context.Context, n Node) error {
 	for _, peer := range l.Topology.Nodes {
 		for _, addr := range []netip.Prefix{peer.IPv4, peer.IPv6} {

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// tools are the programs of the machine itself that bring a lab up, with their Debian packages.
+// tools are the machine's programs that bring a lab up, with their Debian packages.
 var tools = []struct{ name, pkg string }{
 	{"ip", "iproute2"}, {"ethtool", "ethtool"}, {"ping", "iputils-ping"}, {"nft", "nftables"}, {"openssl", "openssl"}, {"debootstrap", "debootstrap"},
 }
 
-// checkMachine reports what this machine lacks for a lab, before anything is made that fails for it in another way.
+// checkMachine reports what this machine lacks for a lab, before anything is created that would fail obscurely.
 func checkMachine(ctx context.Context, prefix string) error {
 	if os.Geteuid() != 0 {
 		return errors.New("a lab needs root, to make network namespaces and devices")
@@ -28,7 +28,7 @@ func checkMachine(ctx context.Context, prefix string) error {
 	if len(missing) > 0 {
 		return fmt.Errorf("not found in PATH: %s; internal/lab/install.sh installs what a lab needs", strings.Join(missing, ", "))
 	}
-	// Names are made and used in two steps, which different rights allow.
+	// Names are created and used in two steps, which need different privileges.
 	name := prefix + "-try"
 	for _, args := range [][]string{{"add", name}, {"exec", name, "true"}, {"delete", name}} {
 		if out, err := exec.CommandContext(ctx, "ip", append([]string{"netns"}, args...)...).CombinedOutput(); err != nil {

@@ -5,9 +5,9 @@ import (
 	"net/netip"
 )
 
-// MixedEncapsulation is OVN on three nodes that do not all speak the same tunnel: node1 and node3 geneve and VXLAN, node2
-// VXLAN only. Two switches joined by a router, one pod of each on every node, and no policies: a VXLAN tunnel does not
-// carry the port a packet came from.
+// MixedEncapsulation is OVN on three nodes with different tunnel types: node1 and node3 geneve and VXLAN, node2 VXLAN
+// only. Two switches joined by a router, one pod of each on every node, and no policies: a VXLAN tunnel does not carry
+// the inport.
 func MixedEncapsulation() Topology {
 	t := Topology{Name: "mixed-encapsulation", OVN: true, Bridge: "br-int"}
 	nb := &northbound{}

@@ -12,13 +12,13 @@ import (
 // netnsDir is where ip-netns(8) keeps its names.
 const netnsDir = "/run/netns"
 
-// InNamespace runs f inside the network namespace of a host or pod. Sockets that f itself opens stay in that namespace, those
-// that goroutines started by f open do not.
+// InNamespace runs f inside the network namespace of a host or pod. Sockets that f itself opens stay in that namespace;
+// those opened by goroutines of f do not.
 func (s *State) InNamespace(host string, f func() error) error {
 	return inNamespace(s.Prefix+"-"+host, f)
 }
 
-// inNamespace runs f on a thread that is inside the network namespace. Sockets that f opens stay in it.
+// inNamespace runs f on a thread inside the network namespace. Sockets that f opens stay in it.
 func inNamespace(name string, f func() error) error {
 	ns, err := os.Open(filepath.Join(netnsDir, name))
 	if err != nil {
@@ -36,8 +36,8 @@ func inNamespace(name string, f func() error) error {
 	return <-done
 }
 
-// onThread runs f on a thread that ends with it, instead of carrying a namespace elsewhere. It is never the process's first
-// thread, which cannot end, and whose namespace is taken for that of the whole process.
+// onThread runs f on a thread that ends with it, so its namespace cannot leak. It is never the process's first thread,
+// which cannot end and whose namespace counts as the process's.
 func onThread(f func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != unix.Getpid() {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// buildNetwork makes the namespaces, joins them, and gives the fabric, the internet host and the pods their addresses.
-// The nodes get theirs when their bridges exist.
+// buildNetwork makes the namespaces, connects them, and addresses the fabric, the internet host and the pods. Nodes get
+// addresses once their bridges exist.
 func (s *State) buildNetwork(ctx context.Context) error {
 	hosts := slices.Concat([]string{fabric}, s.Topology.hosts(), s.Centrals())
 	withDirs := s.Centrals()
@@ -50,7 +50,8 @@ func (s *State) buildNetwork(ctx context.Context) error {
 	return each(hosts, func(h string) error { return s.shell(ctx, h, s.addresses(h)...) })
 }
 
-// veth is the ip-link(8) command for a pair of devices made inside two hosts, so that the machine's own namespace never sees them.
+// veth returns the ip-link(8) command for a pair of devices made inside two hosts, so that the machine's own namespace
+// never sees them.
 func (s *State) veth(a, aDev, b, bDev string) string {
 	return fmt.Sprintf("link add %s netns %s-%s type veth peer name %s netns %s-%s", aDev, s.Prefix, a, bDev, s.Prefix, b)
 }
@@ -64,7 +65,7 @@ func ipBatch(ctx context.Context, lines []string) error {
 	return nil
 }
 
-// stubModprobe lets ovs-ctl go on without the openvswitch module, which the userspace datapath does not need.
+// stubModprobe lets ovs-ctl run without the openvswitch module, which the userspace datapath does not need.
 func (s *State) stubModprobe() error {
 	bin := filepath.Join(s.Dir, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
@@ -73,26 +74,26 @@ func (s *State) stubModprobe() error {
 	return os.WriteFile(filepath.Join(bin, "modprobe"), []byte("#!/bin/sh\nexit 0\n"), 0o755)
 }
 
-// Packets from a veth carry checksums that hardware was meant to finish; the userspace datapath takes them as wrong.
+// Packets from a veth have checksums left to hardware; the userspace datapath considers them bad.
 const checksumsByHand = "for d in /sys/class/net/*; do d=${d##*/}; [ $d = lo ] || { ethtool -K $d tx off >/dev/null 2>&1; ip link set $d up; }; done"
 
-// With the userspace datapath the kernel, too, sees what comes in on a port of a bridge, here a node's uplink and the links
-// of its pods. It must not reply there for addresses of the bridge.
+// With the userspace datapath the kernel also receives what enters a bridge port, here a node's uplink and its pod
+// links. It must not reply there for the bridge's addresses.
 const notTheKernels = "echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore; for d in /sys/class/net/*; do d=${d##*/}; [ $d = lo ] || echo 1 > /proc/sys/net/ipv6/conf/$d/disable_ipv6; done"
 
-// While an address is checked for duplicates a host cannot ask for neighbours with it, and the lab gives each only once.
+// During duplicate address detection a host cannot resolve neighbours, and the lab assigns each address only once.
 const quietIPv6 = "for f in /proc/sys/net/ipv6/conf/*/accept_dad /proc/sys/net/ipv6/conf/*/router_solicitations; do echo 0 > $f; done"
 
-// A lost question for a neighbour is repeated after 200 ms instead of a second, sooner than a probe gives up.
+// Retry lost neighbour solicitations after 200 ms instead of a second, before a probe gives up.
 const askAgainSoon = "for f in /proc/sys/net/ipv[46]/neigh/*/retrans_time_ms; do echo 200 > $f; done"
 
-// A pod whose replies to new connections are lost stops repeating them after some seconds, not after half a minute:
-// ovs-vswitchd 3.1 aborts in its userspace conntrack when a packet comes of a connection that has just expired there, after 30 s.
+// A pod stops retransmitting lost SYN-ACKs after some seconds, not half a minute: ovs-vswitchd 3.1 aborts in its
+// userspace conntrack on a packet of a connection that has just expired there, after 30 s.
 const giveUpSoon = "echo 3 > /proc/sys/net/ipv4/tcp_synack_retries"
 
 const forwarding = "echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding"
 
-// addresses are the shell commands that set up a host's network as far as it does not depend on Open vSwitch.
+// addresses returns the shell commands that set up the part of a host's network that does not depend on Open vSwitch.
 func (s *State) addresses(host string) []string {
 	lines := []string{"ip link set lo up", "echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6", quietIPv6, askAgainSoon}
 	switch host {

@@ -10,12 +10,12 @@ import (
 // A northbound collects ovn-nbctl commands.
 type northbound struct{ commands [][]string }
 
-// add appends the command line that format makes; see [words] for quoting.
+// add appends the command line built from format; see [words] for quoting.
 func (nb *northbound) add(format string, args ...any) {
 	nb.commands = append(nb.commands, words(fmt.Sprintf(format, args...)))
 }
 
-// row appends the creation of a row that later commands can name @id.
+// row appends the creation of a row that later commands can refer to as @id.
 func (nb *northbound) row(id, table string, columns ...string) {
 	nb.commands = append(nb.commands, append([]string{"--id=@" + id, "create", table}, columns...))
 }
@@ -37,7 +37,7 @@ func ids(pairs ...string) []string {
 	return out
 }
 
-// vips is the vips column of a service's load balancer, IPv4 and IPv6.
+// vips returns the vips column of a service's load balancer, IPv4 and IPv6.
 func (t Topology) vips(s Service) []string {
 	var out []string
 	for _, vip := range []netip.Addr{s.VIP4, s.VIP6} {
@@ -58,7 +58,7 @@ func (t Topology) vips(s Service) []string {
 	return out
 }
 
-// words splits a command line at blanks; a word may be quoted with single quotes to keep its blanks.
+// words splits a command line at blanks; single quotes keep a word's blanks.
 func words(line string) []string {
 	var out []string
 	quoted := false

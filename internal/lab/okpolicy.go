@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// okHash is the short form that ovn-kubernetes gives to names of port groups and address sets.
+// okHash returns ovn-kubernetes' short form for names of port groups and address sets.
 func okHash(id string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id))
@@ -19,7 +19,7 @@ type okPolicy struct {
 	namespace, name string
 	pods            []string // logical ports that the policy selects
 	direction       string   // Ingress or Egress
-	peer            string   // namespace that is admitted; empty: none
+	peer            string   // admitted namespace; empty if none
 	protocol        string
 	port            int
 }
@@ -38,7 +38,7 @@ func okPolicies(nb *northbound, t Topology) {
 	okPolicyRows(nb, okPolicy{namespace: "ops", name: "to-shop", pods: []string{"ops_debug"}, direction: "Egress", peer: "shop", protocol: "tcp", port: 8080})
 }
 
-// okHairpin allows what comes back to a pod through its own service, on all switches.
+// okHairpin allows replies to a pod through its own service, on all switches.
 func okHairpin(nb *northbound) {
 	var acls, ports []string
 	for _, direction := range []string{"Ingress", "Egress"} {
@@ -71,7 +71,7 @@ func okAddressSets(nb *northbound, t Topology, namespace string) {
 	}
 }
 
-// okACL is the columns of an ACL row. Egress rules look at the packet after load balancing.
+// okACL returns the columns of an ACL row. Egress rules see the packet after load balancing.
 func okACL(direction string, priority int, action, match, name string, pairs ...string) []string {
 	columns := append(ids(append([]string{okOwner, okController}, pairs...)...),
 		fmt.Sprintf("priority=%d", priority), "action="+action, text("match", match), "log=false", "meter=acl-logging")
@@ -84,7 +84,7 @@ func okACL(direction string, priority int, action, match, name string, pairs ...
 	return append(columns, "direction=to-lport")
 }
 
-// okDefaultDeny writes the port group that denies one direction for the pods of a namespace that have a policy.
+// okDefaultDeny writes the port group that denies one direction for a namespace's pods with a policy.
 func okDefaultDeny(nb *northbound, namespace, direction string, pods []string) {
 	id := okController + ":NetpolNamespace:" + namespace + ":" + direction
 	group := okHash(id)
@@ -103,7 +103,8 @@ func okDefaultDeny(nb *northbound, namespace, direction string, pods []string) {
 		okType, "NetpolNamespace", okName, namespace, "direction", direction, okID, id)
 }
 
-// okPolicyRows writes the port group and the allow rule of one policy. A policy without a peer only denies, by the namespace's default.
+// okPolicyRows writes the port group and allow rule of one policy. A policy without a peer only denies, by the
+// namespace's default.
 func okPolicyRows(nb *northbound, p okPolicy) {
 	name := p.namespace + ":" + p.name
 	id := okController + ":NetworkPolicy:" + name

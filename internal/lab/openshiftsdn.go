@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// Networks of the OpenShift SDN form.
+// Networks of the OpenShift SDN topology.
 const (
 	sdnPods     = "10.128.0.0/14"
 	sdnServices = "172.31.0.0/16"
 )
 
-// OpenShiftSDN is three nodes with Open vSwitch and no OVN, in the form of OpenShift SDN: on each a bridge br0 with a
-// VXLAN port whose remote is set by flows, the host's port tun0, the pods, and tables of flows that carry a project's
-// number in reg0 and in the VXLAN key. Like the original it is IPv4 only.
+// OpenShiftSDN is three nodes with Open vSwitch and no OVN, like OpenShift SDN: each has a bridge br0 with a VXLAN port
+// whose remote is set by flows, the host's port tun0, the pods, and flow tables that carry a project's number in reg0
+// and in the VXLAN key. Like the original it is IPv4 only.
 //
-// Pods of one project reach each other; project shop is 0x64, bank is 0xc8, and ops is 0, which reaches and is reached by all.
+// Pods of one project reach each other; project shop is 0x64, bank is 0xc8, and ops is 0, which reaches and is reached
+// by all.
 func OpenShiftSDN() Topology {
 	t := Topology{Name: "openshift-sdn", Bridge: "br0"}
 	for i, name := range []string{
@@ -35,7 +36,7 @@ func OpenShiftSDN() Topology {
 
 var sdnProjects = map[string]int{"shop": 0x64, "bank": 0xc8, "ops": 0}
 
-// sdnSubnet is the network of a node's pods, and its first address, that of tun0.
+// sdnSubnet returns a node's pod network, and its first address, that of tun0.
 func sdnSubnet(i int) (netip.Prefix, netip.Addr) {
 	p := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 128, byte(2 * (i - 1)), 0}), 23)
 	return p, p.Addr().Next()
@@ -82,8 +83,8 @@ func sdnNode(i int, pods []Pod) Node {
 	return n
 }
 
-// sdnFlows is the pipeline of br0. Table 0 is by where a packet comes from, 10 checks the tunnel's sender, 20 the pod's
-// addresses and loads its project into reg0, 30 routes, 40 and 50 carry ARP, 70 and 80 deliver, 90 and 100 leave the node.
+// sdnFlows is the pipeline of br0. Table 0 dispatches by source, 10 checks the tunnel's sender, 20 the pod's addresses
+// and loads its project into reg0, 30 routes, 40 and 50 handle ARP, 70 and 80 deliver, 90 and 100 leave the node.
 func sdnFlows(i int, subnet netip.Prefix, gateway netip.Addr, pods []Pod) []string {
 	f := &flows{}
 	f.add(0, 200, "in_port=1,arp,nw_src=%s,nw_dst=%s actions=move:NXM_NX_TUN_ID[0..31]->NXM_NX_REG0[],goto_table:10", sdnPods, subnet)

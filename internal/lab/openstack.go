@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// OpenStack is OVN on two nodes as Neutron writes it: the networks "private" and "backend" behind the router "edge", which
-// has a distributed gateway port on the provider network, floating IPs distributed and not, SNAT, security groups on port
-// groups, DHCP, DNS, QoS and a metadata port. Names and external_ids are those of Neutron.
+// OpenStack is OVN on two nodes as Neutron writes it: networks "private" and "backend" behind the router "edge", which
+// has a distributed gateway port on the provider network, floating IPs distributed and not, SNAT, security groups on
+// port groups, DHCP, DNS, QoS and a metadata port. Names and external_ids are Neutron's.
 //
-// The security group of the servers lets in SSH from anywhere, and everything from its own members.
+// The servers' security group admits SSH from anywhere, and everything from its own members.
 func OpenStack() Topology {
 	t, nb := openStack()
 	t.Northbound = nb.commands
 	return t
 }
 
-// openStack is the topology with the commands for its Northbound, which may still grow.
+// openStack returns the topology with its Northbound commands, which callers may extend.
 func openStack() (Topology, *northbound) {
 	t := Topology{Name: "openstack", OVN: true, Bridge: "br-int"}
 	t.Routed = map[netip.Prefix]netip.Addr{netip.MustParsePrefix("fd00:10:1::/48"): netip.MustParseAddr("fd00:172:30::120")}
@@ -39,7 +39,7 @@ func openStack() (Topology, *northbound) {
 	return t, nb
 }
 
-// Names that Neutron derives from the UUIDs of its own objects.
+// Names that Neutron derives from its objects' UUIDs.
 func osID(what string) string      { return stableUUID("neutron " + what) }
 func osSwitch(name string) string  { return "neutron-" + osID("network "+name) }
 func osEdge() string               { return "neutron-" + osID("router edge") }
@@ -47,7 +47,7 @@ func osPort(name string) string    { return osID("port " + name) }
 func osRouterPort(n string) string { return "lrp-" + osPort("edge-"+n) }
 func osProject() string            { return strings.ReplaceAll(osID("project"), "-", "") }
 
-// osMAC is a MAC address of Neutron's default base.
+// osMAC returns a MAC address with Neutron's default base.
 func osMAC(name string) string {
 	u := osID("mac " + name)
 	return fmt.Sprintf("fa:16:3e:%s:%s:%s", u[0:2], u[2:4], u[4:6])
@@ -66,7 +66,7 @@ func osServer(network, name string, node, net, host int) Pod {
 	}
 }
 
-// osNeutron sets external_ids from pairs of a key without Neutron's prefix and a value.
+// osNeutron sets external_ids from pairs of value and key without Neutron's prefix.
 func osNeutron(pairs ...string) []string {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		pairs[i] = "neutron:" + pairs[i]
@@ -78,7 +78,7 @@ func (nb *northbound) set(table, row string, columns ...string) {
 	nb.commands = append(nb.commands, append([]string{"set", table, row}, columns...))
 }
 
-// osRouter writes the router and the provider network, to which its gateway port on node1 leads.
+// osRouter writes the router and the provider network of its gateway port on node1.
 func osRouter(nb *northbound, t Topology) {
 	edge, provider, gateway := osEdge(), osSwitch("provider"), osRouterPort("provider")
 	nb.add("lr-add %s -- set Logical_Router %[1]s options:always_learn_from_arp_request=false options:dynamic_neigh_routers=true options:mac_binding_age_threshold=0", edge)
@@ -97,7 +97,7 @@ func osRouter(nb *northbound, t Topology) {
 	nb.add("lr-route-add %s ::/0 %s %s", edge, UnderlayGateway6, gateway)
 }
 
-// osRouterLink joins a switch to the router's port on that network.
+// osRouterLink connects a switch to the router's port on that network.
 func osRouterLink(nb *northbound, sw, network string) {
 	port := osPort("edge-" + network)
 	nb.add("lsp-add %s %s -- lsp-set-type %[2]s router -- lsp-set-addresses %[2]s router -- lsp-set-options %[2]s router-port=%s", sw, port, osRouterPort(network))
@@ -150,7 +150,7 @@ func osServerPort(nb *northbound, p Pod) {
 	addresses := fmt.Sprintf("%s %s %s", p.MAC, p.IPv4.Addr(), p.IPv6.Addr())
 	nb.add("lsp-add %s %s -- lsp-set-addresses %[2]s '%s'", sw, p.Name, addresses)
 	security := []string{"lsp-set-port-security", p.Name, addresses}
-	if p.Pod == "db" { // allowed address pairs, of which one has the port's own MAC address
+	if p.Pod == "db" { // allowed address pairs, one with the port's own MAC address
 		security = append(security, p.MAC+" 10.1.1.100", "fa:16:3e:00:01:00 10.1.1.101 fd00:10:1:1::101", "fa:16:3e:00:01:01")
 	}
 	nb.commands = append(nb.commands, security)
@@ -160,7 +160,7 @@ func osServerPort(nb *northbound, p Pod) {
 		"options:requested-chassis="+p.Node, "dhcpv4_options=@dhcp4"+p.Namespace, "dhcpv6_options=@dhcp6"+p.Namespace)...)
 }
 
-// osSecurityGroup writes one security group, for all servers, and the port group that denies what no group allows.
+// osSecurityGroup writes one security group for all servers, and the port group that denies what no group allows.
 func osSecurityGroup(nb *northbound, t Topology) {
 	group := "pg_" + strings.ReplaceAll(osID("security group"), "-", "_")
 	var ports []string
@@ -194,7 +194,7 @@ func osSecurityGroup(nb *northbound, t Topology) {
 	nb.commands = append(nb.commands, append([]string{"pg-set-ports", "neutron_pg_drop"}, ports...), append([]string{"pg-set-ports", group}, ports...))
 }
 
-// osFloating writes SNAT of both networks, a distributed floating IP, a central one, and one of IPv6.
+// osFloating writes SNAT for both networks, and floating IPs: one distributed, one central, one IPv6.
 func osFloating(nb *northbound, t Topology) {
 	nat := func(id string, columns ...string) {
 		nb.row(id, "NAT", columns...)

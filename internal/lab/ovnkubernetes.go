@@ -14,7 +14,7 @@ const (
 	okServices6 = "fd00:10:96::/112"
 )
 
-// Keys of external_ids by which ovn-kubernetes finds its rows again.
+// Keys of external_ids by which ovn-kubernetes finds its rows.
 const (
 	okController = "default-network-controller"
 	okOwner      = "k8s.ovn.org/owner-controller"
@@ -23,12 +23,12 @@ const (
 	okID         = "k8s.ovn.org/id"
 )
 
-// OVNKubernetes is a cluster of three nodes as ovn-kubernetes writes it: a cluster router with a switch for every node,
-// a join switch, a gateway router and an external switch for every node, services in load balancer groups, and network
+// OVNKubernetes is a three-node cluster as ovn-kubernetes writes it: a cluster router with a switch for every node, a
+// join switch, a gateway router and an external switch for every node, services in load balancer groups, and network
 // policies on port groups. Names and external_ids are those of ovn-kubernetes.
 //
-// Policies: in namespace bank every pod denies ingress, and vault-1 and vault-2 admit TCP 8080 from namespace shop.
-// In namespace ops the pod debug may send to TCP 8080 of namespace shop and nowhere else.
+// Policies: in namespace bank every pod denies ingress, and vault-1 and vault-2 admit TCP 8080 from namespace shop. In
+// namespace ops the pod debug may send to TCP 8080 of namespace shop and nowhere else.
 func OVNKubernetes() Topology {
 	t := Topology{Name: "ovn-kubernetes", OVN: true, Bridge: "br-int", ACLTier: 2}
 	for i := 1; i <= 3; i++ {
@@ -146,7 +146,7 @@ func okNodeSwitch(nb *northbound, n Node, i int) {
 	nb.add("lsp-add %[1]s k8s-%[1]s -- lsp-set-addresses k8s-%[1]s '%[2]s %[3]s fd00:10:244:%[4]d::2'", name, privateMAC(mp), mp, i)
 	nb.add("lr-policy-add ovn_cluster_router 1004 'inport == \"rtos-%[1]s\" && ip4.dst == %[2]s /* %[1]s */' reroute 10.244.%[3]d.2", name, n.IPv4.Addr(), i)
 	nb.add("lr-policy-add ovn_cluster_router 1004 'inport == \"rtos-%[1]s\" && ip6.dst == %[2]s /* %[1]s */' reroute fd00:10:244:%[3]d::2", name, n.IPv6.Addr(), i)
-	// Kubelet's probes come from the management port and pass whatever a policy drops.
+	// Kubelet's probes come from the management port and pass despite policies.
 	for _, f := range []struct{ family, addr string }{{"ip4", mp.String()}, {"ip6", fmt.Sprintf("fd00:10:244:%d::2", i)}} {
 		id := f.family + name
 		nb.row(id, "ACL", append(ids(okOwner, okController, okType, "NetpolNode", okName, name, "ip", f.addr,
@@ -188,7 +188,7 @@ func okPort(nb *northbound, p Pod) {
 		p.Node, p.Name, addresses, p.Namespace, p.Interface["iface-id-ver"])
 }
 
-// okLoadBalancers writes one load balancer for a service and protocol, in the group that all switches and gateway routers
+// okLoadBalancers writes one load balancer per service and protocol, in the group that all switches and gateway routers
 // share, and those of node ports.
 func okLoadBalancers(nb *northbound, t Topology) {
 	var members []string
@@ -209,7 +209,7 @@ func okLoadBalancers(nb *northbound, t Topology) {
 	}
 }
 
-// okNodePort writes the load balancers of a node port on one node: for what comes to its gateway router, and from its pods.
+// okNodePort writes a node port's load balancers on one node: for traffic to its gateway router, and from its pods.
 func okNodePort(nb *northbound, t Topology, n Node, id string, s Service) {
 	s.VIP4, s.VIP6, s.Port = n.Gateway4, n.Gateway6, s.NodePort
 	okLoadBalancer(nb, "router"+id, "node_router_"+n.Name, s, t.vips(s))

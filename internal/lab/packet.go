@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// IP protocol numbers and the ICMP types that a probe meets.
+// IP protocol numbers and the ICMP types that a probe sees.
 const (
 	protoICMP   = 1
 	protoTCP    = 6
@@ -18,7 +18,7 @@ const (
 	tcpSYN, tcpRST, tcpACK = 0x02, 0x04, 0x10
 )
 
-// A packet is what a capture saw, as far as probes look at it.
+// A packet is a captured packet, as far as probes need it.
 type packet struct {
 	proto    int
 	src, dst netip.Addr
@@ -30,7 +30,7 @@ type packet struct {
 	payload  []byte // UDP, ICMP
 }
 
-// parsePacket reads an IPv4 or IPv6 packet. Fragments and extension headers are not looked into: probes send neither.
+// parsePacket parses an IPv4 or IPv6 packet. Fragments and extension headers are not parsed: probes send neither.
 func parsePacket(b []byte) (packet, bool) {
 	if len(b) < 20 {
 		return packet{}, false
@@ -58,7 +58,8 @@ func parsePacket(b []byte) (packet, bool) {
 	return p, p.parseTransport(b)
 }
 
-// parseTransport reads the first 8 bytes of the transport header, all that an ICMP error has to quote, and what follows if it is there.
+// parseTransport parses the first 8 bytes of the transport header, all that an ICMP error must quote, and the rest if
+// present.
 func (p *packet) parseTransport(b []byte) bool {
 	if len(b) < 8 {
 		return false
@@ -79,7 +80,7 @@ func (p *packet) parseTransport(b []byte) bool {
 	return true
 }
 
-// quoted is the packet that an ICMP error is about.
+// quoted returns the packet that an ICMP error is about.
 func (p packet) quoted() (packet, bool) {
 	isError := p.proto == protoICMP && (p.icmp == 3 || p.icmp == 11 || p.icmp == 12) ||
 		p.proto == protoICMPv6 && p.icmp >= 1 && p.icmp <= 4
@@ -89,7 +90,7 @@ func (p packet) quoted() (packet, bool) {
 	return parsePacket(p.payload)
 }
 
-// echoRequest is an ICMP or ICMPv6 echo request. The kernel fills in the checksum of ICMPv6.
+// echoRequest returns an ICMP or ICMPv6 echo request. The kernel fills in the ICMPv6 checksum.
 func echoRequest(v6 bool, seq uint32, payload []byte) []byte {
 	b := make([]byte, 8, 8+len(payload))
 	b[0] = echoRequest4
@@ -104,7 +105,7 @@ func echoRequest(v6 bool, seq uint32, payload []byte) []byte {
 	return b
 }
 
-// checksum is the Internet checksum of an even number of bytes.
+// checksum returns the Internet checksum of an even number of bytes.
 func checksum(b []byte) uint16 {
 	var sum uint32
 	for i := 0; i+1 < len(b); i += 2 {

@@ -19,16 +19,16 @@ import (
 
 // Truth is what happened to a packet.
 type Truth struct {
-	Sent      bool   // it left the sender's interface; false: no route, or no neighbour entry for the next hop
-	Forward   bool   // it was seen on the destination's interface; for a service on that of any of its pods
+	Sent      bool   // it left the sender's interface; false: no route, or unresolved next hop
+	Forward   bool   // it was seen on the destination's interface; for a service on any of its pods'
 	RoundTrip bool   // the reply was seen at the sender
 	Rejected  bool   // a TCP reset or an ICMP error was seen at the sender
 	Seen      string // host or pod where it was seen
 	Answered  string // host or pod that replied over TCP or UDP
 }
 
-// A probe tries twice, so that a first packet lost to a neighbour not resolved yet is not taken for a drop. It waits until
-// it has looked in time for so long: on a machine that is busy, a slow reply must not be taken for none.
+// A probe tries twice, so that a first packet lost to neighbour resolution does not count as a drop. It counts only
+// time in which it could poll: on a busy machine a slow reply is not a lost one.
 const (
 	attempts = 2
 	patience = 400 * time.Millisecond
@@ -86,8 +86,8 @@ type probe struct {
 	ports  []uint16 // local ports of our connections
 	truth  Truth
 
-	sentSYN []uint32          // sequence numbers with which our connections began: NAT leaves them alone
-	sinkSYN map[uint32]string // those that surfaced, and where
+	sentSYN []uint32          // initial sequence numbers of our connections: NAT keeps them
+	sinkSYN map[uint32]string // those seen at the sinks, and where
 }
 
 func (p *probe) open() error {
@@ -114,7 +114,7 @@ func (p *probe) close() {
 	}
 }
 
-// attempt sends once and waits for what becomes of it.
+// attempt sends once and waits for the outcome.
 func (p *probe) attempt(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -136,7 +136,7 @@ func (p *probe) attempt(ctx context.Context) error {
 	return errors.Join(err, p.look())
 }
 
-// watch reads the captures until there is a reply or a rejection, or the time is up.
+// watch polls the captures until there is a reply, a rejection, or a timeout.
 func (p *probe) watch(ctx context.Context, replies chan reply) error {
 	last := time.Now()
 	for left := patience; left > 0 && ctx.Err() == nil && !p.truth.RoundTrip && !p.truth.Rejected; {
@@ -151,7 +151,7 @@ func (p *probe) watch(ctx context.Context, replies chan reply) error {
 		default:
 		}
 		now := time.Now()
-		left -= min(now.Sub(last), 2*tick) // the rest of a longer time passed without anybody being able to run
+		left -= min(now.Sub(last), 2*tick) // the rest of a longer pause passed while no process could run
 		last = now
 	}
 	return nil
@@ -164,7 +164,7 @@ func (p *probe) take(a reply) error {
 	return a.err
 }
 
-// look reads the captures: the sender's first, for the sequence numbers that tell our connections at the sinks.
+// look polls the captures: the sender's first, for the sequence numbers that identify our connections at the sinks.
 func (p *probe) look() error {
 	if err := p.sender.drain(p.atSender); err != nil {
 		return err
@@ -237,7 +237,7 @@ func (p *probe) ping() error {
 			return err
 		}
 		defer func() { _ = unix.Close(fd) }()
-		// An error here is a result too: the sender's kernel has no route, and nothing will be seen.
+		// An error is a result too: the sender's kernel has no route, and nothing will be seen.
 		_ = unix.Sendto(fd, echoRequest(v6, p.seq, p.token), 0, sa)
 		return nil
 	})
@@ -247,25 +247,25 @@ func (p *probe) ping() error {
 	return nil
 }
 
-// localPort is chosen before a connection begins, so that a refusal can be told to be ours. It lies below the kernel's own
-// range, and is not taken again as long as a switch may remember the connection that had it: ovs-vswitchd 3.1 aborts in
-// its userspace conntrack when a closed connection that NAT looked at begins again.
+// localPort is chosen before connecting, so that a refusal can be matched to it. It is below the kernel's ephemeral
+// range, and not reused while a switch may remember its connection: ovs-vswitchd 3.1 aborts in its userspace conntrack
+// when a closed connection that NAT has seen starts again.
 func localPort() uint16 { return uint16(12000 + (firstPort+taken.Add(1))%20000) }
 
-// Ports are taken in turn, from the clock's on: programs that probe the same lab one after another do not begin alike.
+// Ports are taken in turn, starting from the clock, so that consecutive programs probing one lab start differently.
 var (
 	firstPort = uint32(time.Now().UnixMilli() / 10)
 	taken     atomic.Uint32
 )
 
-// A reply is what TCP or UDP brought back: the name of the host that sent it, or nothing, which is no error of the probe: the
-// captures tell what happened.
+// A reply is the result over TCP or UDP: the host that sent it, or nothing, which is no error: the captures show what
+// happened.
 type reply struct {
 	from string
 	err  error
 }
 
-// talk asks over TCP or UDP until ctx ends.
+// talk sends requests over TCP or UDP until ctx ends.
 func (p *probe) talk(ctx context.Context, local uint16) reply {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{Port: int(local)}}
 	question := p.token

@@ -15,7 +15,7 @@ import (
 	"syscall"
 )
 
-// System is the release whose Open vSwitch and OVN are installed on the machine itself.
+// System is the release installed on the machine itself.
 const System = "system"
 
 // A Release is an installation of Open vSwitch and OVN that a lab can run.
@@ -23,7 +23,7 @@ type Release struct {
 	Name string // "system", or a Debian suite
 	Root string // its root file system; empty for the machine's own
 	OVS  string // version of package openvswitch-switch
-	OVN  string // version of package ovn-host; empty: this release has none
+	OVN  string // version of package ovn-host; empty if this release has none
 }
 
 // String is one line for people.
@@ -41,12 +41,12 @@ var suites = map[string]bool{"bullseye": false, "bookworm": true, "trixie": true
 // Releases returns the names that [Options] and [Install] know.
 func Releases() []string { return append([]string{System}, sortedKeys(suites)...) }
 
-// rootMark is written into a root when everything is in it.
+// rootMark is written into a root when it is complete.
 const rootMark = ".ovnctl-lab-root"
 
-// Install makes a release ready to run and returns it. A Debian suite is installed by debootstrap into a root of its own in the
-// user's cache directory ($XDG_CACHE_HOME or ~/.cache, ovnctl/roots), from the mirror that the machine itself uses; that
-// takes about 40 s and 370 MB once. Two installers at the same time wait for each other.
+// Install prepares a release and returns it. A Debian suite is installed by debootstrap into a root of its own in the
+// user's cache directory ($XDG_CACHE_HOME or ~/.cache, ovnctl/roots), from the machine's own mirror; that takes about
+// 40 s and 370 MB once. Concurrent installers wait for each other.
 func Install(ctx context.Context, name string) (Release, error) {
 	if name == "" || name == System {
 		return Release{Name: System}.versions(ctx)
@@ -76,7 +76,7 @@ func Install(ctx context.Context, name string) (Release, error) {
 	return r.versions(ctx)
 }
 
-// Installed is the release if it is ready to run, without installing anything.
+// Installed returns the release if it is ready, without installing anything.
 func Installed(ctx context.Context, name string) (Release, error) {
 	r := Release{Name: name}
 	if name != System {
@@ -104,7 +104,7 @@ func lock(path string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// complete returns an error unless the root can be trusted: it is finished, and only root can have written it.
+// complete returns an error unless the root can be trusted: it is finished, and writable by root only.
 func (r Release) complete() error {
 	for _, path := range []string{r.Root, filepath.Join(r.Root, rootMark)} {
 		fi, err := os.Lstat(path)
@@ -118,7 +118,7 @@ func (r Release) complete() error {
 	return nil
 }
 
-// install builds the root beside its place and moves it there when it is finished.
+// install builds the root beside its final path and moves it there when finished.
 func (r Release) install(ctx context.Context, roots string) error {
 	mirror, keyring, err := debianMirror("/etc/apt")
 	if err != nil {
@@ -160,7 +160,7 @@ func (r Release) install(ctx context.Context, roots string) error {
 	return os.Rename(tmp, r.Root)
 }
 
-// debootstrap runs in mount and process namespaces of its own: if it is interrupted no mounts stay, and it goes when we go.
+// debootstrap runs in its own mount and process namespaces: if interrupted, it leaves no mounts and ends with us.
 func debootstrap(ctx context.Context, args []string) error {
 	script := `umask 022; exec debootstrap "$@"`
 	cmd := exec.CommandContext(ctx, "unshare", append([]string{"--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc", "--",
@@ -168,7 +168,7 @@ func debootstrap(ctx context.Context, args []string) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	// The signal comes when the thread that started the process ends, not the process.
+	// The signal is sent when the starting thread ends, not the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Run(); err != nil {
@@ -177,7 +177,7 @@ func debootstrap(ctx context.Context, args []string) error {
 	return nil
 }
 
-// versions fills in what the release's packages say.
+// versions fills in the release's package versions.
 func (r Release) versions(ctx context.Context) (Release, error) {
 	packages := map[string]*string{"openvswitch-switch": &r.OVS}
 	if has, known := suites[r.Name]; has || !known {
@@ -198,7 +198,8 @@ func (r Release) versions(ctx context.Context) (Release, error) {
 	return r, nil
 }
 
-// debianMirror finds the first archive (not a security or update suite's own host) that apt on this machine reads, and its key ring.
+// debianMirror finds the first archive (not a security or update suite's own host) that apt on this machine uses, and
+// its key ring.
 func debianMirror(apt string) (mirror, keyring string, err error) {
 	files, _ := filepath.Glob(filepath.Join(apt, "sources.list.d", "*"))
 	for _, file := range append([]string{filepath.Join(apt, "sources.list")}, files...) {
@@ -223,7 +224,7 @@ func isArchive(uri string) bool {
 	return strings.HasPrefix(uri, "http") && strings.HasSuffix(strings.TrimRight(uri, "/"), "/debian")
 }
 
-// fromOneLine reads sources.list(5)'s one-line style: deb [signed-by=FILE] URI SUITE COMPONENT...
+// fromOneLine parses sources.list(5)'s one-line style: deb [signed-by=FILE] URI SUITE COMPONENT...
 func fromOneLine(b []byte) (mirror, keyring string) {
 	lines := bufio.NewScanner(bytes.NewReader(b))
 	for lines.Scan() {
@@ -245,7 +246,7 @@ func fromOneLine(b []byte) (mirror, keyring string) {
 	return "", ""
 }
 
-// archiveIn is the first of some URIs that is an archive; empty: none is.
+// archiveIn returns the first URI that is an archive; empty if none.
 func archiveIn(uris []string) string {
 	if i := slices.IndexFunc(uris, isArchive); i >= 0 {
 		return uris[i]
@@ -253,7 +254,7 @@ func archiveIn(uris []string) string {
 	return ""
 }
 
-// fromStanzas reads its deb822 style.
+// fromStanzas parses its deb822 style.
 func fromStanzas(b []byte) (mirror, keyring string) {
 	for stanza := range strings.SplitSeq(string(b), "\n\n") {
 		mirror, keyring, enabled := "", "", true

@@ -23,7 +23,7 @@ func serveAll(s *State) error {
 	return nil
 }
 
-// hosts are all places that reply to probes.
+// hosts returns everything that replies to probes.
 func (t Topology) hosts() []string {
 	hosts := []string{internet}
 	for _, n := range t.Nodes {
@@ -62,7 +62,7 @@ func serveTCP(l net.Listener, host string) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
-			time.Sleep(10 * time.Millisecond) // out of file descriptors, perhaps; the listener itself lives as long as the keeper
+			time.Sleep(10 * time.Millisecond) // perhaps out of file descriptors; the listener lives as long as the keeper
 			continue
 		}
 		go func() {
@@ -76,8 +76,8 @@ func serveTCP(l net.Listener, host string) {
 	}
 }
 
-// serveUDP replies to each datagram with the same bytes and the host's name, from the address that was asked: a host with
-// several addresses would otherwise reply from the one that the route back prefers.
+// serveUDP replies to each datagram with the same bytes and the host's name, from the address it was sent to: otherwise
+// a host with several addresses would reply from the one the route prefers.
 func serveUDP(c *net.UDPConn, host string) {
 	buf, control := make([]byte, 2048), make([]byte, 128)
 	for {
@@ -90,7 +90,7 @@ func serveUDP(c *net.UDPConn, host string) {
 	}
 }
 
-// askWhere makes a socket tell to which of the host's addresses a datagram was sent (ip(7), ipv6(7)).
+// askWhere makes a socket report a datagram's destination address (ip(7), ipv6(7)).
 func askWhere(c *net.UDPConn, network string) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -107,7 +107,7 @@ func askWhere(c *net.UDPConn, network string) error {
 	return errors.Join(err, set)
 }
 
-// replyFrom turns what came with a datagram into what sends the reply from the same address, by any link.
+// replyFrom turns a datagram's control message into one that sends the reply from the same address, by any link.
 func replyFrom(control []byte) []byte {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {

@@ -18,19 +18,19 @@ import (
 // registry holds a link to the directory of each lab on this machine.
 const registry = "/run/ovnctl-lab"
 
-// State is what a lab leaves on disk so that another process can use or remove it: DIR/lab.json.
+// State is what a lab stores on disk so that another process can use or remove it: DIR/lab.json.
 type State struct {
-	Prefix   string   // of the names of its network namespaces
+	Prefix   string   // prefix of its network namespaces' names
 	Dir      string   // absolute
 	Topology Topology // as built
 	Release  Release
 	Cluster  int // see [Options]
 	TLS      bool
-	Owner    Process // ends when the lab should; zero: the lab stays until it is taken down
+	Owner    Process // the lab ends with it; zero: the lab stays until taken down
 	Keeper   Process
 }
 
-// A Process is one process, told from a later one with the same number by its start time.
+// A Process is one process, distinguished from a later one with the same PID by its start time.
 type Process struct {
 	PID   int
 	Start uint64 // clock ticks since boot, field 22 of proc_pid_stat(5)
@@ -43,7 +43,7 @@ func processOf(pid int) Process {
 	if err != nil {
 		return Process{}
 	}
-	// The command name may hold blanks and parentheses; the fields begin behind the last one.
+	// The command name may contain blanks and parentheses; the fields follow the last one.
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	if len(fields) < 20 || fields[0] == "Z" {
 		return Process{}
@@ -57,7 +57,7 @@ func processOf(pid int) Process {
 
 func (p Process) alive() bool { return p.PID > 0 && processOf(p.PID) == p }
 
-// kill ends the process, and only it: a file descriptor holds its identity between the look and the signal.
+// kill ends the process, and only it: a file descriptor pins its identity between check and signal.
 func (p Process) kill() {
 	if p.PID <= 0 {
 		return
@@ -101,7 +101,7 @@ func loadState(dir string) (*State, error) {
 	return s, nil
 }
 
-// namespaces lists the network namespaces that carry the lab's prefix.
+// namespaces lists the network namespaces with the lab's prefix.
 func (s *State) namespaces() []string {
 	all, _ := filepath.Glob(filepath.Join(netnsDir, s.Prefix+"-*"))
 	for i := range all {
@@ -110,7 +110,7 @@ func (s *State) namespaces() []string {
 	return all
 }
 
-// remove removes everything of the lab: processes, network namespaces, files. It may be called again after a failure.
+// remove removes the whole lab: processes, network namespaces, files. It may be retried after a failure.
 func (s *State) remove() error {
 	if s.Keeper != thisProcess() {
 		s.Keeper.kill()
@@ -154,15 +154,15 @@ func (s *State) enroll() error {
 		if err := os.MkdirAll(registry, 0o755); err != nil {
 			return err
 		}
-		// The last lab to go may take the directory away in between.
+		// The last lab to go may remove the directory in between.
 		if err := os.Symlink(s.Dir, filepath.Join(registry, s.Prefix)); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 }
 
-// removeForSure removes a lab whose owner may have been killed in the midst of building it: commands that it had started
-// may still be at work, and are met again a moment later.
+// removeForSure removes a lab whose owner may have been killed while building it: commands it had started may still
+// run, and are caught a moment later.
 func (s *State) removeForSure() error {
 	var err error
 	for range 20 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A target is where a probe goes, and where it may surface.
+// A target is a probe's destination, and where it may surface.
 type target struct {
 	proto string // icmp, tcp, udp
 	addr  netip.AddrPort
@@ -67,7 +67,7 @@ func (s *State) named(to, kind string, v6 bool, port int) (netip.Addr, int, []st
 	return addr, port, sinks, nil
 }
 
-// owners are the hosts that an address belongs to: one, the pods of a service, or none.
+// owners returns the hosts that an address belongs to: one, the pods of a service, or none.
 func (s *State) owners(addr netip.Addr, kind string, port int) []string {
 	for _, p := range s.Topology.Pods {
 		if addr == p.IPv4.Addr() || addr == p.IPv6.Addr() {

@@ -7,24 +7,24 @@ import (
 	"slices"
 )
 
-// A Topology is what a lab consists of. It is plain data: [Up] builds any of them.
+// A Topology describes a lab. It is plain data: [Up] builds any of them.
 type Topology struct {
 	Name     string
-	OVN      bool   // with central databases, ovn-northd, and ovn-controller on every node
-	Bridge   string // the bridge that pods are joined to on every node
+	OVN      bool   // has central databases, ovn-northd, and ovn-controller on every node
+	Bridge   string // the bridge that pods attach to on every node
 	Nodes    []Node
 	Pods     []Pod
 	Services []Service
-	// Routed are networks that the router of the underlay sends to a next hop there: Neutron needs that for IPv6.
+	// Routed maps networks to next hops for the underlay's router: Neutron needs that for IPv6.
 	Routed map[netip.Prefix]netip.Addr
 
 	// ACLTier is the tier of all ACLs, on releases that have tiers (OVN 23.06 and later).
 	ACLTier int
 
-	// Northbound is what the cluster's management system would have written: ovn-nbctl commands, run as one transaction.
+	// Northbound is what the CMS would have written: ovn-nbctl commands, run as one transaction.
 	Northbound [][]string
-	// Newer holds commands that follow those of Northbound, by the table ("DHCP_Relay") or column ("ACL.tier") that they
-	// need: they are left out where the schema of the release has it not.
+	// Newer holds commands that follow those of Northbound, by the table ("DHCP_Relay") or column ("ACL.tier") that
+	// they need; those the release's schema lacks are left out.
 	Newer map[string][][]string
 }
 
@@ -49,17 +49,17 @@ type Node struct {
 
 // A Pod is a network namespace with an interface eth0 on a node's bridge.
 type Pod struct {
-	Name      string // the logical switch port, or on plain OVS the name of the port
+	Name      string // the logical switch port, or on plain OVS the port name
 	Namespace string
 	Pod       string
 	Node      string
 	Link      string // the node's end of the veth pair
 	MAC       string
 	IPv4      netip.Prefix
-	IPv6      netip.Prefix // not valid: none
-	Gateway4  netip.Addr   // not valid: no default route
+	IPv6      netip.Prefix // zero if none
+	Gateway4  netip.Addr   // zero if no default route
 	Gateway6  netip.Addr
-	OnLink    []netip.Prefix    // networks reached without a gateway, beside its own
+	OnLink    []netip.Prefix    // networks reached without a gateway, besides its own
 	Interface map[string]string // external_ids of the Interface row
 	OFPort    int               // requested OpenFlow port; 0: any
 }
@@ -72,7 +72,7 @@ type Service struct {
 	VIP6     netip.Addr
 	Port     int
 	Target   int      // the port on the pods
-	NodePort int      // port on the gateway routers' addresses; 0: none
+	NodePort int      // port on the gateway routers' addresses; 0 if none
 	Backends []string // names of pods; none: the service has no endpoints
 }
 
@@ -114,7 +114,7 @@ func (t Topology) Service(name, protocol string) (Service, bool) {
 	return t.Services[i], true
 }
 
-// Topologies returns, by name, every topology of which all parts are in use; [Features] is beside them.
+// Topologies returns, by name, every topology whose parts are all in use; [Features] is separate.
 func Topologies() map[string]Topology {
 	all := map[string]Topology{}
 	for _, t := range []Topology{OVNKubernetes(), KubeOVN(), OpenShiftSDN(), MixedEncapsulation(), OpenStack()} {
@@ -123,8 +123,8 @@ func Topologies() map[string]Topology {
 	return all
 }
 
-// underlayNode is node number i with a stable identity, its uplink in br-ex and its addresses on that bridge: the userspace
-// datapath sends tunnelled packets only through a bridge of its own.
+// underlayNode returns node i with a stable identity, its uplink in br-ex and its addresses on that bridge: the
+// userspace datapath sends tunnelled packets only through its own bridges.
 func underlayNode(i int) Node {
 	name := fmt.Sprintf("node%d", i)
 	ip := netip.AddrFrom4([4]byte{172, 30, 0, byte(10 + i)})
@@ -152,7 +152,7 @@ func underlayNode(i int) Node {
 	}
 }
 
-// stableUUID is a version 4 shaped UUID that is the same for the same text in every run.
+// stableUUID returns a version 4 shaped UUID that is the same for the same text in every run.
 func stableUUID(text string) string {
 	h := sha256.Sum256([]byte(text))
 	h[6] = h[6]&0x0f | 0x40
@@ -160,7 +160,7 @@ func stableUUID(text string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", h[0:4], h[4:6], h[6:8], h[8:10], h[10:16])
 }
 
-// privateMAC is the MAC address that ovn-kubernetes derives from an IPv4 address.
+// privateMAC returns the MAC address that ovn-kubernetes derives from an IPv4 address.
 func privateMAC(a netip.Addr) string {
 	b := a.As4()
 	return fmt.Sprintf("0a:58:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3])

@@ -14,12 +14,12 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// Options say what is compared.
+// Options select what is compared.
 type Options struct {
 	Only []Group // none: all
 	All  bool    // also compare counters, timestamps and every flow
-	Near bool    // of the nodes only those that have been read already
-	// Namer says what the OpenFlow flows of a node mean; nil: they are only counted by table.
+	Near bool    // only nodes that were already read
+	// Namer decodes a node's OpenFlow flows; nil: they are only counted by table.
 	Namer func(ctx context.Context, c *cluster.Cluster, n *cluster.Node) (*decode.Namer, error)
 }
 
@@ -27,7 +27,7 @@ func (o Options) wants(groups ...Group) bool {
 	return len(o.Only) == 0 || slices.ContainsFunc(groups, func(g Group) bool { return slices.Contains(o.Only, g) })
 }
 
-// Run compares two states, a the earlier one. The error is for when the context has ended.
+// Run compares two states, a being the earlier. It fails only if the context ends.
 func Run(ctx context.Context, a, b *cluster.Cluster, o Options) (*Comparison, error) {
 	r := &run{a: a, b: b, options: o, result: Comparison{Changes: []Change{}, Flows: []FlowChange{}, NotCompared: []Gap{}}, zones: map[string]*zone{}}
 	if o.wants(Nodes, OpenFlow) && !o.Near {
@@ -57,13 +57,13 @@ type run struct {
 	zones   map[string]*zone
 }
 
-// A zone is one of both sides; what could not be read on both is nil.
+// A zone is both sides of a zone; what could not be read on both is nil.
 type zone struct {
 	name   string
 	a, b   *cluster.Zone
 	nb, sb *sides
 
-	datapaths map[string]string // names by UUID as A has it, once they were asked for
+	datapaths map[string]string // names by UUID in A, filled on demand
 }
 
 func both(a, b func()) {
@@ -77,7 +77,7 @@ func (r *run) gap(what, why string, args ...any) {
 	r.result.NotCompared = append(r.result.NotCompared, Gap{What: what, Why: fmt.Sprintf(why, args...)})
 }
 
-// gaps says why something of either side was not read.
+// gaps records why something on either side was not read.
 func (r *run) gaps(what string, errA, errB error) {
 	for i, err := range []error{errA, errB} {
 		if err != nil {
@@ -87,7 +87,7 @@ func (r *run) gaps(what string, errA, errB error) {
 	}
 }
 
-// lacking says of what both sides do not have on which it is missing, and reports whether it is.
+// lacking records the side on which something is missing, and reports whether it is missing at all.
 func (r *run) lacking(what string, inA, inB bool, why string) bool {
 	for i, has := range []bool{inA, inB} {
 		if !has {
@@ -143,7 +143,7 @@ func (r *run) compareZone(ctx context.Context, z *zone) {
 	}
 }
 
-// database reads a database of both sides; nil if that cannot be done.
+// database reads a database on both sides; nil if it cannot.
 func (r *run) database(ctx context.Context, z *zone, what string, a, b ovsdb.Reader, kinds []*kind) *sides {
 	if z.name != "" {
 		what += " of zone " + z.name
@@ -166,7 +166,7 @@ func (r *run) database(ctx context.Context, z *zone, what string, a, b ovsdb.Rea
 	return s
 }
 
-// schemas says which columns only one side's schema has.
+// schemas reports columns that only one side's schema has.
 func (r *run) schemas(what string, s *sides) {
 	if n := s.a.unknownTo(s.b); n > 0 {
 		r.gap("columns of "+what, "%d that have values in A are not known to B", n)
@@ -176,7 +176,7 @@ func (r *run) schemas(what string, s *sides) {
 	}
 }
 
-// unknownTo is how many columns have values and are not known to the other side.
+// unknownTo returns how many columns have values but are unknown to the other side.
 func (p *part) unknownTo(other *part) int {
 	n := 0
 	for _, k := range p.kinds {
@@ -219,7 +219,7 @@ func (r *run) compareNodes(ctx context.Context) {
 	}
 }
 
-// sameNode is a node of one side on the other; nil: there is none.
+// sameNode returns a node's counterpart on the other side; nil if there is none.
 func sameNode(n *cluster.Node, c *cluster.Cluster) *cluster.Node {
 	if n.SystemID != "" {
 		if same := c.Node(n.SystemID); same != nil {
@@ -268,7 +268,7 @@ func (r *run) compareNode(ctx context.Context, a, b *cluster.Node) {
 	r.compareOpenFlow(ctx, rows, a, b)
 }
 
-// withoutPorts leaves out the links that came or went with a port of a bridge.
+// withoutPorts leaves out links that were added or removed with a bridge port.
 func withoutPorts(changes, ports []Change) []Change {
 	type coming struct {
 		name string
@@ -283,7 +283,7 @@ func withoutPorts(changes, ports []Change) []Change {
 	return slices.DeleteFunc(changes, func(c Change) bool { return c.Kind == linkKind.name && said[coming{c.Name, c.Change}] })
 }
 
-// compareChanges orders by what matters most: the group, then the node, then the order of the kinds.
+// compareChanges orders by importance: the group, then the node, then the order of the kinds.
 func compareChanges(x, y Change) int {
 	return cmp.Or(
 		cmp.Compare(slices.Index(Groups, x.Group), slices.Index(Groups, y.Group)),
@@ -296,7 +296,7 @@ func compareChanges(x, y Change) int {
 		cmp.Compare(x.UUIDA+x.UUIDB, y.UUIDA+y.UUIDB))
 }
 
-// rank is the place of a kind, those of a node's database before the others of the node.
+// rank is a kind's place, with kinds of a node's database before the node's others.
 var rank = func() map[string]int {
 	ranks := map[string]int{}
 	for _, source := range []struct {

@@ -2,9 +2,9 @@ package compare
 
 import "github.com/ovnctl/ovnctl/pkg/document"
 
-// The JSON of a comparison. A field keeps its name and its meaning; docs/json.md describes them.
+// The JSON of a comparison. Fields keep their names and meanings; docs/json.md describes them.
 type (
-	// A Document is what differs between two states: kind Comparison.
+	// A Document is the differences between two states: kind Comparison.
 	Document struct {
 		document.Envelope
 		A Side `json:"a"`
@@ -14,27 +14,27 @@ type (
 
 	// A Side is one of the two states.
 	Side struct {
-		Path   string `json:"path"`   // as it was given
-		Source any    `json:"source"` // what was read of it
-		Time   string `json:"-"`      // when that was
+		Path   string `json:"path"`   // as given
+		Source any    `json:"source"` // what was read from it
+		Time   string `json:"-"`      // when it was read
 	}
 
-	// A Comparison is what differs between two states, A the earlier one.
+	// A Comparison is the differences between two states, A the earlier one.
 	Comparison struct {
-		Equal       bool         `json:"equal"`       // nothing that was compared differs
-		Changes     []Change     `json:"changes"`     // what matters most comes first
+		Equal       bool         `json:"equal"`       // nothing compared differs
+		Changes     []Change     `json:"changes"`     // most important first
 		Flows       []FlowChange `json:"flows"`       // by what they were made for
 		NotCompared []Gap        `json:"notCompared"` // what one side or both lack
 	}
 
-	// A Change is a row, or a thing of a node, that one state has and the other has not, or has differently.
+	// A Change is a row, or a thing of a node, that only one state has or that differs.
 	Change struct {
 		Group    Group    `json:"group"`
 		Change   Sign     `json:"change"`
-		Kind     string   `json:"kind"` // "port", "route": what people call it
+		Kind     string   `json:"kind"` // "port", "route"
 		Name     string   `json:"name"`
 		On       string   `json:"on,omitempty"`    // what holds it, "switch node1"
-		Owner    string   `json:"owner,omitempty"` // what the CMS calls it, "NetworkPolicy shop/web"
+		Owner    string   `json:"owner,omitempty"` // its name in the CMS, "NetworkPolicy shop/web"
 		Node     string   `json:"node,omitempty"`
 		Zone     string   `json:"zone,omitempty"`
 		Database string   `json:"database,omitempty"`
@@ -43,28 +43,28 @@ type (
 		UUIDB    string   `json:"uuidB,omitempty"`
 		Columns  []Column `json:"columns"`
 
-		id string // the name, without what is added where only one side has it
+		id string // the name, without what is added if only one side has it
 	}
 
-	// A Column is a column, or a key of one, as both states have it.
+	// A Column is a column, or a key of one, in both states.
 	Column struct {
 		Name    string   `json:"name"`             // "chassis", "options:requested-chassis"
 		A       string   `json:"a,omitempty"`      // absent: no value
 		B       string   `json:"b,omitempty"`      //
-		Added   []string `json:"added,omitzero"`   // of a column with several values, those that only B has
-		Removed []string `json:"removed,omitzero"` // and those that only A has
+		Added   []string `json:"added,omitzero"`   // for a column with several values: those that only B has
+		Removed []string `json:"removed,omitzero"` // those that only A has
 	}
 
-	// A FlowChange is how the flows differ that were made for one thing.
+	// A FlowChange is the difference between the flows made for one thing.
 	FlowChange struct {
-		For     string        `json:"for"`            // what they were made for; empty: not known, or for nothing but themselves
+		For     string        `json:"for"`            // what they were made for; empty if unknown, or if only for themselves
 		Node    string        `json:"node,omitempty"` // absent: logical flows
 		Bridge  string        `json:"bridge,omitempty"`
-		Zone    string        `json:"zone,omitempty"` // of logical flows, where there are several
+		Zone    string        `json:"zone,omitempty"` // of logical flows, if there are several
 		Stages  []string      `json:"stages"`
 		Added   int           `json:"added"`
 		Removed int           `json:"removed"`
-		Changed int           `json:"changed"` // the same match with other actions
+		Changed int           `json:"changed"` // the same match with different actions
 		Flows   []ChangedFlow `json:"flows"`   // the first of them
 	}
 
@@ -77,7 +77,7 @@ type (
 		Match    string `json:"match"`
 		A        string `json:"a,omitempty"` // the actions
 		B        string `json:"b,omitempty"`
-		Datapath string `json:"datapath,omitempty"` // of a logical flow
+		Datapath string `json:"datapath,omitempty"` // for a logical flow
 	}
 
 	// A Gap is something that was not compared.
@@ -87,10 +87,10 @@ type (
 	}
 )
 
-// A Sign says how something differs.
+// A Sign is how something differs.
 type Sign string
 
-// The signs.
+// Values of Sign.
 const (
 	Added   Sign = "added"   // only B has it
 	Removed Sign = "removed" // only A has it
@@ -100,16 +100,16 @@ const (
 // A Group is a part of a deployment, as people look for differences.
 type Group string
 
-// The groups, in the order in which they matter.
+// Values of Group, in order of importance.
 const (
-	Nodes         Group = "nodes"         // chassis, and what of each node is its own
+	Nodes         Group = "nodes"         // chassis, and what is each node's own
 	Bindings      Group = "bindings"      // which chassis has which port
 	Configuration Group = "configuration" // the Northbound
-	Learned       Group = "learned"       // neighbours, addresses and routes that were learned
-	Derived       Group = "derived"       // what ovn-northd and the chassis make of the others
+	Learned       Group = "learned"       // learned neighbours, addresses and routes
+	Derived       Group = "derived"       // what ovn-northd and the chassis derive from the others
 	LogicalFlows  Group = "logical-flows"
 	OpenFlow      Group = "openflow"
 )
 
-// Groups are all groups in their order.
+// Groups are all groups in order.
 var Groups = []Group{Nodes, Bindings, Configuration, Learned, Derived, LogicalFlows, OpenFlow}

@@ -18,7 +18,7 @@ import (
 // listed is how many flows of a group are listed.
 const listed = 20
 
-// flowGroups collects the flows by what they were made for.
+// flowGroups collects flows by what they were made for.
 type flowGroups struct {
 	of     map[string]*FlowChange
 	order  []string
@@ -26,7 +26,7 @@ type flowGroups struct {
 	common FlowChange // what the groups have in common
 }
 
-// add counts a flow that was made for something, which id tells apart.
+// add counts a flow made for something, which id identifies.
 func (g *flowGroups) add(id, name string, f ChangedFlow) {
 	if g.of == nil {
 		g.of = map[string]*FlowChange{}
@@ -63,7 +63,7 @@ func (g *flowGroups) changes() []FlowChange {
 	return out
 }
 
-// compareFlows orders the logical flows before those of the nodes.
+// compareFlows sorts logical flows before those of nodes.
 func compareFlows(x, y FlowChange) int {
 	return cmp.Or(
 		topology.CompareNames(x.Zone, y.Zone),
@@ -72,8 +72,8 @@ func compareFlows(x, y FlowChange) int {
 		topology.CompareNames(x.For, y.For))
 }
 
-// cause is what a flow was made for: the row as the changes call it, by which
-// both sides are joined, else in the words of the decoder.
+// cause returns what a flow was made for: the row as named in the changes, which matches both sides, else the decoder's
+// words.
 func (z *zone) cause(objects []decode.Object, inB bool) (id, name string) {
 	if len(objects) == 0 {
 		return "", ""
@@ -85,7 +85,7 @@ func (z *zone) cause(objects []decode.Object, inB bool) (id, name string) {
 		}
 		p, uuid, key := s.a, o.UUID, string(o.UUID)
 		if counterpart := s.counterpart[o.UUID]; !inB && counterpart != "" {
-			p, uuid = s.b, counterpart // the name that it has now
+			p, uuid = s.b, counterpart // its current name
 		} else if inB {
 			p, key = s.b, s.canonical(key, true)
 		}
@@ -100,8 +100,8 @@ func (z *zone) cause(objects []decode.Object, inB bool) (id, name string) {
 	return o.Text, o.Text
 }
 
-// A bridgeFlow is a flow of a bridge as it is compared: without counters and
-// cookie, and without the numbers that ovn-controller gives conjunctions and groups.
+// A bridgeFlow is a flow of a bridge for comparison: without counters and cookie, and without the numbers that
+// ovn-controller assigns to conjunctions and groups.
 type bridgeFlow struct {
 	actions string // what is compared
 	shown   string
@@ -120,7 +120,7 @@ var (
 	group       = regexp.MustCompile(`\bgroup:(\d+)`)
 )
 
-// bridgeFlows reads the flows of a dump: all that there are, and those that are compared.
+// bridgeFlows parses the flows of a dump: all flows, and those to compare.
 func bridgeFlows(dump, groups string, o Options) ([]openflow.FlowEntry, map[flowKey][]bridgeFlow, error) {
 	buckets := map[string]string{}
 	for line := range strings.Lines(groups) {
@@ -165,7 +165,7 @@ type difference struct {
 	a, b *bridgeFlow
 }
 
-// differing are the flows that are not the same.
+// differing returns the flows that are not the same.
 func differing(a, b map[flowKey][]bridgeFlow) []difference {
 	var out []difference
 	for key, inA := range a {
@@ -194,7 +194,7 @@ func differing(a, b map[flowKey][]bridgeFlow) []difference {
 	return out
 }
 
-// unlike leaves out the flows that both have.
+// unlike removes the flows that both have.
 func unlike(a, b []bridgeFlow) (onlyA, onlyB []bridgeFlow) {
 	onlyB = slices.Clone(b)
 	for _, f := range a {
@@ -208,7 +208,7 @@ func unlike(a, b []bridgeFlow) (onlyA, onlyB []bridgeFlow) {
 	return onlyA, onlyB
 }
 
-// compareOpenFlow compares the flows of the bridges that a node has on both sides.
+// compareOpenFlow compares the flows of bridges that a node has on both sides.
 func (r *run) compareOpenFlow(ctx context.Context, rows *sides, a, b *cluster.Node) {
 	names := map[string]bool{}
 	for _, bridge := range rows.a.records[bridgeKind] {
@@ -221,7 +221,7 @@ func (r *run) compareOpenFlow(ctx context.Context, rows *sides, a, b *cluster.No
 	}
 }
 
-// A dump is what a bridge holds on one side.
+// A dump is a bridge's flows on one side.
 type dump struct {
 	cluster *cluster.Cluster
 	node    *cluster.Node
@@ -237,7 +237,7 @@ func (d *dump) read(ctx context.Context, bridge string, o Options) {
 		return
 	}
 	groups, err := d.node.Host.Dump(ctx, bridge, node.Groups)
-	if err != nil { // then they are compared by their numbers
+	if err != nil { // then compare by number
 		groups = ""
 	}
 	d.entries, d.flows, d.err = bridgeFlows(text, groups, o)
@@ -285,7 +285,7 @@ func (r *run) compareBridge(ctx context.Context, a, b *cluster.Node, bridge stri
 	r.result.Flows = append(r.result.Flows, groups.changes()...)
 }
 
-// namer has learned from all flows of the bridge; nil: their meaning is unknown.
+// namer returns a namer that has seen all flows of the bridge; nil: their meaning is unknown.
 func (r *run) namer(ctx context.Context, d *dump) *decode.Namer {
 	if r.options.Namer == nil {
 		return nil
@@ -301,7 +301,7 @@ func (r *run) namer(ctx context.Context, d *dump) *decode.Namer {
 	return n
 }
 
-// meaning is the stage of a flow and what it was made for.
+// meaning returns a flow's stage and what it was made for.
 func meaning(ctx context.Context, n *decode.Namer, bridge string, flow *bridgeFlow, z *zone, inB bool) (stage, id, name string) {
 	if n == nil {
 		return "", "", ""

@@ -12,14 +12,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// A hostState is what a node tells beside its database.
+// A hostState is a node's state besides its database.
 type hostState struct {
 	network  *node.Network // nil: see why
 	why      error
 	releases map[string]string // of the daemons that replied
 }
 
-// controller is the daemon that makes the flows.
+// controller is the daemon that installs the flows.
 const controller = "ovn-controller"
 
 var daemons = []string{controller, "ovs-vswitchd"}
@@ -35,8 +35,7 @@ func readHost(ctx context.Context, n *cluster.Node) hostState {
 	return h
 }
 
-// part is the state beside that of the other side: a daemon that does not reply
-// there has no release that could be compared.
+// part returns the state to compare with the other side: a daemon that does not reply there has no release to compare.
 func (h hostState) part(other hostState, o Options) *part {
 	p := newPart(host, func(k *kind, _ string) bool {
 		return k == versionKind || h.network != nil && (k != neighbourKind || o.All)
@@ -52,7 +51,7 @@ func (h hostState) part(other hostState, o Options) *part {
 	return p
 }
 
-// fact adds a thing of a node, which a link may hold.
+// fact adds a thing of a node, which may belong to a link.
 func (p *part) fact(k *kind, on *record, columns map[string]string) *record {
 	r := &record{kind: k, columns: map[string]value{}}
 	for name, text := range columns {
@@ -76,13 +75,13 @@ func (p *part) addNetwork(n *node.Network) {
 		})
 	}
 	for _, a := range n.Addresses {
-		flags := slices.DeleteFunc(slices.Clone(a.Flags), func(f string) bool { return f == "tentative" }) // for a second
+		flags := slices.DeleteFunc(slices.Clone(a.Flags), func(f string) bool { return f == "tentative" }) // set for a second
 		p.fact(addressKind, links[a.Link], map[string]string{
 			"address": a.Prefix.String(), "link": a.Link, "scope": a.Scope, "peer": addr(a.Peer), "flags": sorted(flags),
 		})
 	}
 	for _, r := range n.Routes {
-		if r.Protocol == "kernel" || r.Table == localTable { // they come with the addresses
+		if r.Protocol == "kernel" || r.Table == localTable { // they follow from the addresses
 			continue
 		}
 		var hops []string
@@ -105,7 +104,7 @@ func (p *part) addNetwork(n *node.Network) {
 	}
 }
 
-// The routing tables that the kernel fills itself and that it looks into last.
+// The routing tables that the kernel maintains itself and looks up last.
 const (
 	localTable = 255
 	mainTable  = 254
@@ -118,7 +117,7 @@ func table(n int) string {
 	return "table " + strconv.Itoa(n)
 }
 
-// rule is a routing rule as ip-rule(8) shows it, without its priority.
+// rule returns a routing rule as ip-rule(8) shows it, without its priority.
 func rule(r node.Rule) string {
 	var words []string
 	add := func(ok bool, format string, args ...any) {
@@ -138,7 +137,7 @@ func rule(r node.Rule) string {
 	return strings.Join(words, " ")
 }
 
-// linkOf is the interface that a setting is of: net/ipv4/conf/NAME/forwarding.
+// linkOf returns a setting's interface: net/ipv4/conf/NAME/forwarding.
 func linkOf(key string) string {
 	_, rest, _ := strings.Cut(key, "/conf/")
 	if i := strings.LastIndex(rest, "/"); i >= 0 {

@@ -9,24 +9,24 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// A kind says how the rows of a table, or the things of a node, are compared.
+// A kind defines how the rows of a table, or the things of a node, are compared.
 type kind struct {
 	group Group
 	name  string     // what people call one
-	rows  func() any // a new *[]T for ovsdb; nil: it is no row
-	// keys tell one from the other, the strictest first: columns, COLUMN:KEY of a map,
-	// and holder for what holds it. No columns: there is only one.
+	rows  func() any // a new *[]T for ovsdb; nil: not a row
+	// keys identify one, the strictest first: columns, COLUMN:KEY of a map, and holder for what holds it. No columns:
+	// there is only one.
 	keys  [][]string
-	title string   // with {COLUMN} and {COLUMN:KEY} in it
-	more  string   // of the title, where only one side has it
-	holds []string // columns with what it holds: that is compared, and says so itself
-	quiet []string // columns that move by themselves, or are an allocation of numbers
-	// copies are columns that ovn-northd copies from the other database, where they are compared if that is at hand.
+	title string   // contains {COLUMN} and {COLUMN:KEY}
+	more  string   // appended to the title if only one side has it
+	holds []string // columns with rows that are compared themselves
+	quiet []string // columns that change by themselves, or are allocated numbers
+	// copies are columns that ovn-northd copies from the other database; they are compared there if it is available.
 	copies []string
-	part   bool // it comes and goes with what holds it
+	part   bool // it is added and removed with what holds it
 }
 
-// holder stands in keys for the titles of what holds a row.
+// holder stands for the titles of a row's holders in keys.
 const holder = "^"
 
 func rowsOf[T ovsdb.Row]() func() any { return func() any { return new([]T) } }
@@ -85,10 +85,10 @@ var northbound = []*kind{
 	{group: Configuration, name: "Northbound TLS", rows: rowsOf[nb.SSL](), keys: only},
 }
 
-// connection are the columns of a Connection, Manager or Controller that say how it is now.
+// connection are the status columns of a Connection, Manager or Controller.
 var connection = []string{"is_connected", "status"}
 
-// southbound are the tables of OVN_Southbound but for the flows and the groups of datapaths, which stand in them.
+// southbound are the tables of OVN_Southbound except flows and datapath groups, which are part of flows.
 var southbound = []*kind{
 	{group: Nodes, name: "chassis", rows: rowsOf[sb.Chassis](), keys: [][]string{by("name"), by("hostname")}, title: "{hostname}", holds: []string{"encaps"}, quiet: []string{"nb_cfg"}},
 	{group: Nodes, name: "encapsulation", rows: rowsOf[sb.Encap](), keys: [][]string{by("chassis_name", "type", "ip"), by("chassis_name", "type"), by("chassis_name")}, title: "{type} {ip}", part: true},
@@ -128,7 +128,7 @@ var southbound = []*kind{
 	{group: Configuration, name: "Southbound TLS", rows: rowsOf[sb.SSL](), keys: only},
 }
 
-// Kinds that are asked for by name.
+// Kinds that are referred to by name.
 var datapathKind = &kind{group: Derived, name: "datapath", rows: rowsOf[sb.DatapathBinding](), title: "{external_ids:name}", quiet: []string{"load_balancers"},
 	keys: [][]string{by("external_ids:logical-switch", "external_ids:logical-router", "nb_uuid"), by("external_ids:name")}}
 var southboundKind = &kind{group: Configuration, name: "Southbound", rows: rowsOf[sb.Global](), keys: only, holds: []string{"connections", "ssl"}, quiet: []string{"nb_cfg"}, copies: []string{"options", "ipsec"}}
@@ -153,7 +153,7 @@ var bridgeKind = &kind{group: Nodes, name: "bridge", rows: rowsOf[vswitch.Bridge
 
 const bridgePort = "bridge port"
 
-// What a node's kernel and daemons tell.
+// State of a node's kernel and daemons.
 var (
 	versionKind   = &kind{group: Nodes, name: "release", keys: [][]string{by("daemon")}, title: "of {daemon}"}
 	linkKind      = &kind{group: Nodes, name: "link", keys: [][]string{by("name")}, title: "{name}"}
@@ -166,6 +166,6 @@ var (
 	host = []*kind{versionKind, linkKind, addressKind, routeKind, ruleKind, settingKind, neighbourKind}
 )
 
-// moving are keys of maps whose values move by themselves, or are numbers that a node deals out:
-// timestamps, how far a configuration has come, conntrack zones.
+// moving matches map keys whose values change by themselves or are numbers that a node assigns: timestamps,
+// configuration progress, conntrack zones.
 var moving = regexp.MustCompile(`(?i)(^|[-_:])ts$|timestamp|(nb|sb)[-_]cfg|liveness|revision_number|^ct-zone-`)

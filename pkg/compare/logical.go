@@ -13,11 +13,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// lastTable is that of the schemas up to 25.03: a condition may name no higher one.
+// lastTable is the highest table in schemas up to 25.03: a condition must not name a higher one.
 const lastTable = 32
 
-// logicalFlows reads all flows. A server is asked for a table at a time: while it
-// collects them all it serves nobody else.
+// logicalFlows reads all flows. A server is asked for one table at a time: while it collects them all it serves no
+// other client.
 func logicalFlows(ctx context.Context, db ovsdb.Reader) ([]sb.LogicalFlowRule, error) {
 	if db.Status() == (ovsdb.Status{}) { // a file
 		return ovsdb.Find[sb.LogicalFlowRule](ctx, db)
@@ -39,10 +39,10 @@ func logicalFlows(ctx context.Context, db ovsdb.Reader) ([]sb.LogicalFlowRule, e
 	return all, nil
 }
 
-// A datapathSets knows which datapaths flows are of, by one side's rows.
+// A datapathSets finds the datapaths of flows, from one side's rows.
 type datapathSets struct {
 	groups map[ovsdb.UUID][]string
-	as     func(ovsdb.UUID) string // a datapath as A has it
+	as     func(ovsdb.UUID) string // a datapath's UUID in A
 }
 
 func newDatapathSets(ctx context.Context, db ovsdb.Reader, as func(ovsdb.UUID) string) (*datapathSets, error) {
@@ -63,7 +63,7 @@ func (d *datapathSets) canonical(ids []ovsdb.UUID) []string {
 	return out
 }
 
-// of are the datapaths that have a flow, as A has them.
+// of returns a flow's datapaths, as in A.
 func (d *datapathSets) of(f *sb.LogicalFlowRule) []string {
 	if g := f.LogicalDPGroup.Get(); g != "" {
 		return d.groups[g]
@@ -71,18 +71,18 @@ func (d *datapathSets) of(f *sb.LogicalFlowRule) []string {
 	return d.canonical(f.LogicalDatapath)
 }
 
-// A logicalKey is what two flows must have in common to be the same.
+// A logicalKey is what two flows must share to be the same.
 type logicalKey struct {
 	pipeline        string
 	table, priority int
 	match, actions  string
 }
 
-// An apart is a flow of which one side has more datapaths than the other.
+// An apart is a flow that has more datapaths on one side than on the other.
 type apart struct {
 	logicalKey
 	datapaths []string
-	uuid      ovsdb.UUID // of a row of that side
+	uuid      ovsdb.UUID // of a row on that side
 }
 
 func (x apart) compare(y apart) int {
@@ -130,7 +130,7 @@ func (r *run) compareLogicalFlows(ctx context.Context, z *zone) {
 		id, name := z.cause(found, inB)
 		groups.add(id, name, f)
 	}
-	// A flow that has other actions is one that goes and one that comes.
+	// A flow with different actions counts as one removed and one added.
 	type place struct {
 		pipeline        string
 		table, priority int
@@ -161,7 +161,7 @@ func (r *run) compareLogicalFlows(ctx context.Context, z *zone) {
 	r.result.Flows = append(r.result.Flows, groups.changes()...)
 }
 
-// northd is the release of ovn-northd as the Southbound has it.
+// northd returns ovn-northd's release, from the Southbound.
 func (p *part) northd() string {
 	for _, r := range p.records[southboundKind] {
 		return r.columns["options"].pairs["northd_internal_version"]
@@ -169,9 +169,9 @@ func (p *part) northd() string {
 	return ""
 }
 
-// logicalApart are the flows that only one side has, or has for more datapaths.
+// logicalApart returns the flows that only one side has, or has for more datapaths.
 func logicalApart(a, b []sb.LogicalFlowRule, setsA, setsB *datapathSets) (onlyA, onlyB []apart) {
-	// Nearly all rows are the same under the same UUID: ovn-northd changes no more than the datapaths of one.
+	// Nearly all rows are the same under the same UUID: ovn-northd only changes the datapaths of one.
 	rows := make(map[ovsdb.UUID]*sb.LogicalFlowRule, len(a))
 	for i := range a {
 		rows[a[i].UUID] = &a[i]
@@ -224,7 +224,7 @@ func logicalApart(a, b []sb.LogicalFlowRule, setsA, setsB *datapathSets) (onlyA,
 	return onlyA, onlyB
 }
 
-// first is the same of several rows in every run.
+// first picks the same of several rows in every run.
 func first(known, id ovsdb.UUID) ovsdb.UUID {
 	if known == "" {
 		return id
@@ -235,7 +235,7 @@ func first(known, id ovsdb.UUID) ovsdb.UUID {
 // batch is how many rows one request asks for.
 const batch = 256
 
-// hintsOf are the external_ids of flows. Of those that cannot be read none are known.
+// hintsOf returns flows' external_ids; unreadable ones are missing.
 func hintsOf(ctx context.Context, db ovsdb.Reader, flows []apart) map[ovsdb.UUID]map[string]string {
 	hints := make(map[ovsdb.UUID]map[string]string, len(flows))
 	for some := range slices.Chunk(flows, batch) {
@@ -256,10 +256,10 @@ func hintsOf(ctx context.Context, db ovsdb.Reader, flows []apart) map[ovsdb.UUID
 	return hints
 }
 
-// mostNames is how many datapaths of a flow are named.
+// mostNames is how many of a flow's datapaths are named.
 const mostNames = 3
 
-// datapathNames are datapaths, as A has them, in words.
+// datapathNames returns datapaths, as in A, in words.
 func (z *zone) datapathNames(ids []string) string {
 	if z.datapaths == nil {
 		z.datapaths = map[string]string{}

@@ -22,19 +22,19 @@ type (
 		TraceA *journey.Trace `json:"traceA"`
 		TraceB *journey.Trace `json:"traceB"`
 
-		From string `json:"-"` // as it was asked
+		From string `json:"-"` // as given
 		To   string `json:"-"`
 	}
 
 	// A PathDifference is where the paths of a packet diverge.
 	PathDifference struct {
-		Same       bool        `json:"same"`    // path and verdict
-		Divergence *Divergence `json:"parting"` // null: every step is the same
-		Behind     []Change    `json:"behind"`  // what differs and has to do with it
-		Others     int         `json:"others"`  // how many other changes there are
+		Same       bool        `json:"same"`    // both path and verdict
+		Divergence *Divergence `json:"parting"` // null: all steps are the same
+		Behind     []Change    `json:"behind"`  // related differences
+		Others     int         `json:"others"`  // number of other changes
 	}
 
-	// A Divergence is the first place at which two paths differ.
+	// A Divergence is the first place where two paths differ.
 	Divergence struct {
 		Direction string    `json:"direction"`         // forward or reply
 		Backend   string    `json:"backend,omitempty"` // of the branch
@@ -42,18 +42,18 @@ type (
 		B         *PathStep `json:"b"`
 	}
 
-	// A PathStep is a step, and where it is made.
+	// A PathStep is a step and its location.
 	PathStep struct {
 		Node     string        `json:"node"`
 		Datapath string        `json:"datapath"`
 		Kind     string        `json:"kind"` // of the hop
 		From     string        `json:"from"`
 		To       string        `json:"to"`
-		Step     *journey.Step `json:"step"` // null: the hop has none, as a tunnel
+		Step     *journey.Step `json:"step"` // null: the hop has none, such as a tunnel
 	}
 )
 
-// DiffPaths compares the paths of a packet. Changes are what differs between the states.
+// DiffPaths compares the paths of a packet. Changes are the differences between the states.
 func DiffPaths(a, b *journey.Trace, changes []Change) *PathDifference {
 	w := &PathDifference{Behind: []Change{}}
 	w.Divergence = divergence(a, b)
@@ -87,7 +87,7 @@ func pathsOf(t *journey.Trace) []path {
 	return slices.DeleteFunc(paths, func(w path) bool { return w.Direction == nil })
 }
 
-// divergence is the first step that differs; nil: none does.
+// divergence returns the first step that differs; nil if none does.
 func divergence(a, b *journey.Trace) *Divergence {
 	inA, inB := pathsOf(a), pathsOf(b)
 	like := func(x path) func(path) bool {
@@ -100,7 +100,7 @@ func divergence(a, b *journey.Trace) *Divergence {
 			}
 		}
 	}
-	// Paths that only one side has: another backend, or a reply where the packet arrives.
+	// Paths that only one side has: another backend, or a reply if the packet arrives.
 	for _, x := range inA {
 		if !slices.ContainsFunc(inB, like(x)) {
 			return &Divergence{Direction: x.direction, Backend: x.backend, A: at(stepsOf(x), 0)}
@@ -114,7 +114,7 @@ func divergence(a, b *journey.Trace) *Divergence {
 	return nil
 }
 
-// divergenceOf is the first step that differs of two paths in one direction.
+// divergenceOf returns the first step that differs between two paths in one direction.
 func divergenceOf(x, y path) *Divergence {
 	a, b := stepsOf(x), stepsOf(y)
 	openflow := x.Producer == journey.OpenFlow && y.Producer == journey.OpenFlow
@@ -149,8 +149,8 @@ func stepsOf(w path) []PathStep {
 	return steps
 }
 
-// says is what two steps have in common that are the same. Where one of the paths is
-// that of the logical flows, there are no flows of OpenFlow to be compared.
+// says returns what equal steps have in common. If one of the paths follows the logical flows, there are no OpenFlow
+// flows to compare.
 func (s PathStep) says(openflow bool) string {
 	words := []string{s.Node, s.Datapath, s.Kind}
 	if s.Step == nil {
@@ -167,14 +167,14 @@ func (s PathStep) says(openflow bool) string {
 	return strings.Join(words, "\x00")
 }
 
-// A behind finds the changes that have to do with a divergence.
+// A behind finds the changes related to a divergence.
 type behind struct {
 	uuids, ports, datapaths, sets, nodes map[string]bool
 
-	prefixes map[string]bool // of UUIDs: the cookies of flows
+	prefixes map[string]bool // UUID prefixes: the cookies of flows
 }
 
-// setName is how a match names an address set or a port group.
+// setName matches an address set or a port group in a match.
 var setName = regexp.MustCompile(`[$@]([A-Za-z0-9_.]+)`)
 
 func newBehind(p *Divergence, a, b *journey.Trace) *behind {
@@ -238,8 +238,8 @@ func (f *behind) match(text string) {
 	}
 }
 
-// has reports whether a change is of a row that decided or made the flow, of a set that a match names,
-// of a port, of the node, or of the router where the paths diverge.
+// has reports whether a change concerns a row that decided or made the flow, a set that a match names, a port, the
+// node, or the router where the paths diverge.
 func (f *behind) has(c Change) bool {
 	switch {
 	case f.uuids[c.UUIDA] || f.uuids[c.UUIDB] || f.prefixes[prefixOf(c.UUIDA)] || f.prefixes[prefixOf(c.UUIDB)]:
@@ -254,5 +254,5 @@ func (f *behind) has(c Change) bool {
 	return f.datapaths[c.On]
 }
 
-// prefixOf is the cookie of the flows that are made of a row.
+// prefixOf returns the cookie of flows made from a row.
 func prefixOf(uuid string) string { return uuid[:min(len(uuid), 8)] }

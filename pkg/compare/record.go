@@ -13,10 +13,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
-// A part is what one database, or one node beyond it, holds.
+// A part is what one database, or one node besides its database, holds.
 type part struct {
 	kinds []*kind
-	// knows reports whether the source can tell of a column; an empty column asks for the kind.
+	// knows reports whether the source has a column; an empty column means the kind itself.
 	knows   func(k *kind, column string) bool
 	records map[*kind][]*record
 	rows    map[ovsdb.UUID]*record
@@ -25,15 +25,15 @@ type part struct {
 // A record is a row, or a thing of a node.
 type record struct {
 	kind    *kind
-	uuid    ovsdb.UUID // empty: it is no row
+	uuid    ovsdb.UUID // empty: not a row
 	columns map[string]value
 	holders []*record
 }
 
-// A value is that of a column of any type.
+// A value is a column's value, of any type.
 type value struct {
-	words []string          // of a set, sorted; one of a single value, none where that is empty
-	pairs map[string]string // of a map; the values of keys that name a secret are hidden
+	words []string          // of a set, sorted; one for a single value, none if empty
+	pairs map[string]string // of a map; values of keys that name a secret are hidden
 	refs  bool              // words, or the values of pairs, are UUIDs
 }
 
@@ -68,7 +68,7 @@ func readRows(ctx context.Context, db ovsdb.Reader, kinds []*kind) (*part, error
 	if err := db.Select(ctx, queries...); err != nil {
 		return nil, err
 	}
-	// A capture has columns that no file has; which of them, the rows tell.
+	// A capture's schema has columns that its files lack; only the rows show which.
 	seen := map[*kind]map[string]bool{}
 	p := newPart(kinds, func(k *kind, column string) bool { return db.Has(tables[k], column) || seen[k][column] })
 	for i, k := range kinds {
@@ -86,7 +86,7 @@ func readRows(ctx context.Context, db ovsdb.Reader, kinds []*kind) (*part, error
 	return p, nil
 }
 
-// newRecord makes a record of a row, a struct with the names of columns as tags.
+// newRecord makes a record from a row, a struct with column names as tags.
 func newRecord(k *kind, row reflect.Value) *record {
 	r := &record{kind: k, columns: map[string]value{}}
 	for column, field := range ovsdb.Columns(row) {
@@ -123,7 +123,7 @@ func newValue(field reflect.Value) value {
 	return v
 }
 
-// join tells the records who holds them.
+// join sets the records' holders.
 func (p *part) join() {
 	for _, k := range p.kinds {
 		for _, r := range p.records[k] {
@@ -148,13 +148,13 @@ const deep = 3
 
 var placeholder = regexp.MustCompile(`\{[^}]+\}`)
 
-// title is what people call a record.
+// title returns what people call a record.
 func (p *part) title(r *record, depth int) string {
 	text, _ := p.fill(r.kind.title, r, depth)
 	return text
 }
 
-// whole is the title of a record that only one side has.
+// whole returns the title of a record that only one side has.
 func (p *part) whole(r *record) string {
 	text := p.title(r, 0)
 	if more, ok := p.fill(r.kind.more, r, 0); ok {
@@ -163,7 +163,7 @@ func (p *part) whole(r *record) string {
 	return text
 }
 
-// fill puts columns into a title; false: none of them has a value.
+// fill puts column values into a title; false if none has a value.
 func (p *part) fill(title string, r *record, depth int) (text string, ok bool) {
 	text = placeholder.ReplaceAllStringFunc(title, func(name string) string {
 		value := p.text(r, strings.Trim(name, "{}"), depth)
@@ -173,7 +173,7 @@ func (p *part) fill(title string, r *record, depth int) (text string, ok bool) {
 	return strings.Join(strings.Fields(text), " "), ok
 }
 
-// text is a column, or a key of one, in words.
+// text returns a column, or a key of one, in words.
 func (p *part) text(r *record, column string, depth int) string {
 	if column == holder {
 		return p.holderText(r, depth)
@@ -196,7 +196,7 @@ func (p *part) text(r *record, column string, depth int) string {
 	return strings.Join(words, ", ")
 }
 
-// word is an element of a value, a reference by whom it means.
+// word returns an element of a value, a reference by what it refers to.
 func (p *part) word(w string, ref bool, depth int) string {
 	if !ref {
 		return w
@@ -209,7 +209,7 @@ func (p *part) word(w string, ref bool, depth int) string {
 	return w
 }
 
-// holderText is what holds a record, in words.
+// holderText returns what holds a record, in words.
 func (p *part) holderText(r *record, depth int) string {
 	if depth >= deep {
 		return ""

@@ -10,21 +10,21 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// A place is where the sides of a part are from.
+// A place is where both sides of a part come from.
 type place struct {
 	node, zone, database string
-	copied               bool // what ovn-northd copies from the other database is compared there
+	copied               bool // columns that ovn-northd copies from the other database are compared there
 }
 
 // changes compares the records of both sides.
 func (s *sides) changes(at place, o Options) []Change {
 	joined := map[*kind][]pair{}
-	gone := map[*record]bool{} // and come: only one side has it
+	gone := map[*record]bool{} // removed or added: only one side has it
 	for _, k := range s.a.kinds {
 		if !s.a.knows(k, "") || !s.b.knows(k, "") {
 			continue
 		}
-		joined[k] = s.pairs(k) // also of kinds that are not asked for: others refer to them
+		joined[k] = s.pairs(k) // also kinds not requested: others refer to them
 		for _, p := range joined[k] {
 			if p.a == nil || p.b == nil {
 				gone[p.a], gone[p.b] = true, true
@@ -45,7 +45,7 @@ func (s *sides) changes(at place, o Options) []Change {
 	return changes
 }
 
-// follows reports whether a record came or went with what holds it.
+// follows reports whether a record was added or removed with what holds it.
 func (s *sides) follows(p pair, gone map[*record]bool) bool {
 	r := p.a
 	switch {
@@ -57,7 +57,7 @@ func (s *sides) follows(p pair, gone map[*record]bool) bool {
 	return len(r.holders) > 0 && !slices.ContainsFunc(r.holders, func(h *record) bool { return !gone[h] })
 }
 
-// change compares a record; false: it is equal.
+// change compares a record; false if it is equal.
 func (s *sides) change(k *kind, p pair, at place, o Options) (Change, bool) {
 	c := Change{Group: k.group, Change: Changed, Kind: k.name, Node: at.node, Zone: at.zone, Columns: []Column{}}
 	shown, r := s.b, p.b
@@ -96,7 +96,7 @@ func (s *sides) change(k *kind, p pair, at place, o Options) (Change, bool) {
 	return c, c.Change != Changed || len(c.Columns) > 0
 }
 
-// ownerOf is what the CMS calls a row, or what holds it.
+// ownerOf returns the CMS name of a row, or of what holds it.
 func ownerOf(r *record) string {
 	for _, row := range append([]*record{r}, r.holders...) {
 		if owner := decode.OwnerOf(row.columns["external_ids"].pairs); owner != (decode.Owner{}) {
@@ -106,7 +106,7 @@ func ownerOf(r *record) string {
 	return ""
 }
 
-// columnsOf are the columns in which either side has a value.
+// columnsOf returns the columns in which either side has a value.
 func columnsOf(p pair) []string {
 	names := map[string]value{}
 	for _, r := range []*record{p.a, p.b} {
@@ -117,7 +117,7 @@ func columnsOf(p pair) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// compared reports whether a column says something of its own that stays, and both sides know it.
+// compared reports whether a column has lasting information of its own, and both sides know it.
 func (s *sides) compared(k *kind, column string, at place, o Options) bool {
 	if slices.Contains(k.holds, column) || at.copied && slices.Contains(k.copies, column) {
 		return false
@@ -153,7 +153,7 @@ func (s *sides) column(name string, p pair, o Options) []Column {
 	return []Column{c}
 }
 
-// apart are the elements that only one of two sets has, in words.
+// apart returns the elements that only one of two sets has, in words.
 func (s *sides) apart(a, b value) (onlyA, onlyB []string) {
 	inA := map[string]bool{}
 	for _, w := range a.words {
@@ -176,7 +176,7 @@ func (s *sides) apart(a, b value) (onlyA, onlyB []string) {
 	return onlyA, onlyB
 }
 
-// canonical is an element of B as A has it.
+// canonical returns an element of B as in A.
 func (s *sides) canonical(w string, ref bool) string {
 	if ref {
 		if same, ok := s.same[ovsdb.UUID(w)]; ok {
@@ -186,7 +186,7 @@ func (s *sides) canonical(w string, ref bool) string {
 	return w
 }
 
-// canonicalHolders are the UUIDs, as A has them, of what holds a record.
+// canonicalHolders returns the UUIDs, as in A, of a record's holders.
 func (s *sides) canonicalHolders(of *part, r *record) []string {
 	var ids []string
 	for _, h := range r.holders {
@@ -200,7 +200,7 @@ func (s *sides) canonicalHolders(of *part, r *record) []string {
 	return ids
 }
 
-// nothing is a value that is there and empty.
+// nothing is a value that is present but empty.
 const nothing = `""`
 
 // keys compares the keys of a map.
@@ -230,10 +230,10 @@ func (s *sides) keys(name string, a, b value, o Options) []Column {
 	return columns
 }
 
-// A pair is a record as both sides have it; one is nil where only the other has it.
+// A pair is a record on both sides; nil for the side that lacks it.
 type pair struct{ a, b *record }
 
-// sides are a part as both states hold it.
+// sides are a part in both states.
 type sides struct {
 	a, b        *part
 	same        map[ovsdb.UUID]ovsdb.UUID // of B's rows, to A's
@@ -244,7 +244,7 @@ func newSides() *sides {
 	return &sides{same: map[ovsdb.UUID]ovsdb.UUID{}, counterpart: map[ovsdb.UUID]ovsdb.UUID{}}
 }
 
-// pairs joins the records of a kind.
+// pairs matches the records of a kind.
 func (s *sides) pairs(k *kind) []pair {
 	var pairs []pair
 	restA, restB := s.a.records[k], s.b.records[k]
@@ -284,7 +284,7 @@ func (s *sides) pairs(k *kind) []pair {
 	return pairs
 }
 
-// key is what the columns say; empty if they are.
+// key returns the columns' values; empty if they are.
 func (p *part) key(r *record, columns []string) string {
 	if len(columns) == 0 {
 		return "the only one"

@@ -8,18 +8,17 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// Context is what the meaning of a number depends on besides its field. What
-// is unknown stays zero.
+// Context is what a number's meaning depends on besides its field. Unknown parts are zero.
 type Context struct {
 	Bridge   string // of in_port and output
-	OVN      bool   // the flow at hand mentions datapaths, and is OVN's
+	OVN      bool   // the flow matches on or sets a datapath, so it is OVN's
 	Metadata uint64 // the datapath of reg14 and reg15
 	TunID    uint64 // the datapath of the tunnel option
-	VXLAN    bool   // the packet came, or goes, by VXLAN
+	VXLAN    bool   // the packet arrives or leaves by VXLAN
 }
 
-// Annotate says what the value of a field means, as in "switch node1" for
-// metadata; empty if it means nothing more than the number.
+// Annotate describes the value of a field, such as "switch node1" for metadata; empty if there is nothing to add to
+// the number.
 func (n *Names) Annotate(f *packet.Field, value packet.Value, at Context) string {
 	if f == nil || n == nil {
 		return ""
@@ -64,7 +63,7 @@ func (n *Names) datapathText(key uint64) string {
 	return ""
 }
 
-// evpnKey marks a key of reg14 or reg15 as that of an EVPN VTEP (26.03).
+// evpnKey marks a key in reg14 or reg15 as an EVPN VTEP's (26.03).
 const evpnKey = 1 << 31
 
 func (n *Names) portText(datapath, key uint64) string {
@@ -88,8 +87,7 @@ func (n *Names) zoneText(number int) string {
 	return strings.Join(words, ", ")
 }
 
-// zoneIn reads a zone in a register, where 0 is none set far more often than
-// the zone of that number.
+// zoneIn decodes a zone held in a register; 0 nearly always means that none is set, not zone 0.
 func (n *Names) zoneIn(value uint64) string {
 	if value == 0 {
 		return ""
@@ -97,7 +95,7 @@ func (n *Names) zoneIn(value uint64) string {
 	return n.zoneText(int(value & 0xffff))
 }
 
-// reg13Text reads the zone and, since 24.03, the encap id in the upper half.
+// reg13Text decodes the zone and, since 24.03, the encap ID in the upper half.
 func (n *Names) reg13Text(value uint64) string {
 	zone := n.zoneIn(value & 0xffff)
 	id := int(value >> 16 & 0xffff)
@@ -126,7 +124,7 @@ func (n *Names) tunIDText(vni uint64, at Context) string {
 	return text
 }
 
-// option32 reads OVN's Geneve option as in "port a to port b".
+// option32 decodes OVN's Geneve option, for example "port a to port b".
 func (n *Names) option32(value packet.Value, at Context) string {
 	datapath := at.TunID
 	if datapath == 0 {

@@ -10,41 +10,37 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// Seen is what the decoder needs to know of an OpenFlow flow of the integration
-// bridge: what a line of a dump and a step of a trace have in common.
+// Seen is what the decoder needs of an OpenFlow flow of the integration bridge: the fields that a dumped flow and a
+// step of a trace share.
 type Seen struct {
 	Table    int
 	Priority int
 	Cookie   uint64
-	// Metadata is the datapath's tunnel key that the flow matches on, or that
-	// the packet has there; 0 if neither is known.
+	// Metadata is the datapath's tunnel key that the flow matches on, or that the packet carries there; 0 if unknown.
 	Metadata uint64
-	// Resubmits are the tables of the flow's resubmit actions, in order, those
-	// of nested actions included.
+	// Resubmits are the tables of the flow's resubmit actions, in order, including nested actions.
 	Resubmits []int
 }
 
-// Evidence is a flow together with the rows of Logical_Flow that its cookie may
-// stand for.
+// Evidence is a flow with the Logical_Flow rows that its cookie may refer to.
 type Evidence struct {
 	Seen Seen
 	Rows []sb.LogicalFlowNames
 }
 
-// A Vote counts the flows that spoke for and against a pipeline's base.
+// A Vote counts the flows for and against a pipeline's base.
 type Vote struct{ For, Against int }
 
-// A Calibration knows what the OpenFlow tables of one chassis mean. The zero
-// value knows nothing, and says so.
+// A Calibration maps the OpenFlow tables of one chassis to their meaning. The zero value maps none.
 type Calibration struct {
-	// Version is the release of the chassis, zero if not known.
+	// Version is the release of the chassis, zero if unknown.
 	Version release.Version
 
-	// IngressVote and EgressVote tell how the flows agreed on the bases; both
-	// zero if the base is a profile's.
+	// IngressVote and EgressVote count how the flows voted on the bases; both are zero if the base comes from a
+	// profile.
 	IngressVote, EgressVote Vote
 
-	ingress, egress int // bases; 0 when not known
+	ingress, egress int // bases; 0 if unknown
 	tables          map[release.PhysicalTable]int
 	names           map[int]release.PhysicalTable
 	stages          map[stageKey]string
@@ -58,17 +54,17 @@ type stageKey struct {
 	table    int
 }
 
-// A Place is where a packet is, by OpenFlow table: a stage of a logical
-// pipeline, or a table of ovn-controller's own.
+// A Place is where a packet is, by OpenFlow table: a stage of a logical pipeline, or one of ovn-controller's own
+// tables.
 type Place struct {
 	OpenFlow int                   // the table's number
 	Pipeline Pipeline              // empty outside the logical pipelines
 	Table    int                   // Logical_Flow.table_id, with Pipeline
-	Stage    string                // stage-name, as far as the flows at hand taught it
-	Physical release.PhysicalTable // with an empty Pipeline; itself empty when not known
+	Stage    string                // stage-name, if the flows seen so far taught it
+	Physical release.PhysicalTable // if Pipeline is empty; empty itself if unknown
 }
 
-// String returns the place as in "ingress 8 ls_in_acl" or "LOCAL_OUTPUT".
+// String formats the place, for example "ingress 8 ls_in_acl" or "LOCAL_OUTPUT".
 func (p Place) String() string {
 	switch {
 	case p.Pipeline != "":
@@ -79,12 +75,10 @@ func (p Place) String() string {
 	return fmt.Sprintf("table %d", p.OpenFlow)
 }
 
-// calibrate learns the tables of one chassis from its flows: each flow that
-// stands for a logical flow says how far its table is from that flow's, and
-// the majority wins. What the flows leave open comes from the profile of the
-// chassis's release v, or, where v is zero or the flows prove it wrong, from
-// the releases that agree with the flows. calibrate(nil, v) is the profile
-// alone.
+// calibrate learns the tables of one chassis from its flows: each flow that belongs to a logical flow votes for the
+// offset between its table and the logical one, and the majority wins. What the flows leave open comes from the
+// profile of the chassis's release v, or, if v is zero or the flows contradict it, from the releases that agree with
+// the flows. calibrate(nil, v) is the profile alone.
 func calibrate(evidence []Evidence, v release.Version) Calibration {
 	c := Calibration{Version: v, tables: map[release.PhysicalTable]int{}, stages: map[stageKey]string{}}
 	c.ingress, c.IngressVote = elect(evidence, Ingress)
@@ -107,8 +101,7 @@ func calibrate(evidence []Evidence, v release.Version) Calibration {
 	return c
 }
 
-// Source says in words what the calibration rests on: "derived from 57 flows",
-// "profile 23.03.1".
+// Source describes what the calibration is based on: "derived from 57 flows", "profile 23.03.1".
 func (c Calibration) Source() string {
 	if c.source == "" {
 		return "unknown: neither flows nor release"
@@ -127,8 +120,7 @@ func (c Calibration) Base(p Pipeline) int {
 	return 0
 }
 
-// Table says what OpenFlow table of means to a packet in a datapath of that
-// kind; the kind is only needed for the stage's name.
+// Table returns what an OpenFlow table means for a datapath of this kind; kind is needed only for the stage's name.
 func (c Calibration) Table(of int, kind Kind) Place {
 	place := Place{OpenFlow: of, Physical: c.names[of]}
 	if place.Physical != "" || c.ingress == 0 {
@@ -146,7 +138,7 @@ func (c Calibration) Table(of int, kind Kind) Place {
 	return place
 }
 
-// ingressEnd returns the first table behind the ingress pipeline.
+// ingressEnd returns the first table after the ingress pipeline.
 func (c Calibration) ingressEnd() int {
 	end := c.egress
 	for _, table := range []release.PhysicalTable{release.OutputInit, release.DetectLargePkt, release.RemoteOutput} {

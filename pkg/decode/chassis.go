@@ -15,7 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// Vswitch is what a node's own database says, as ovsdb.Load fills it.
+// Vswitch holds the rows of a node's own database, as loaded by ovsdb.Load.
 type Vswitch struct {
 	OpenvSwitch []vswitch.OpenvSwitch
 	Bridges     []vswitch.BridgeBrief
@@ -23,7 +23,7 @@ type Vswitch struct {
 	Interfaces  []vswitch.InterfaceBrief
 }
 
-// An OFPort is an OpenFlow port of a bridge, with what it is to OVN.
+// An OFPort is an OpenFlow port of a bridge and its role in OVN.
 type OFPort struct {
 	Bridge    string
 	Number    int
@@ -31,13 +31,12 @@ type OFPort struct {
 	Type      string // Interface.type: geneve, vxlan, patch, internal; empty for a device
 
 	LogicalPort string     // iface-id, or the localnet or l2gateway port of a patch port
-	Peer        string     // of a patch port: the other end's interface
+	Peer        string     // the interface at the other end of a patch port
 	PeerBridge  string     // and its bridge
-	Tunnel      *TunnelEnd // of a tunnel that ovn-controller made
+	Tunnel      *TunnelEnd // if the port is a tunnel that ovn-controller made
 }
 
-// String says what the port is: "port default_web", "tunnel to node2
-// (172.30.0.12)", "patch to br-ex (localnet)".
+// String describes the port: "port default_web", "tunnel to node2 (172.30.0.12)", "patch to br-ex (localnet)".
 func (p OFPort) String() string {
 	switch {
 	case p.Tunnel != nil:
@@ -56,13 +55,12 @@ func (p OFPort) String() string {
 type Zone struct {
 	Number   int
 	Name     string    // as in ct-zone-NAME
-	Port     string    // the logical port that it belongs to; empty for NAT
-	NAT      string    // "dnat" or "snat", of a datapath
-	Datapath *Datapath // with NAT; nil if the Southbound does not have it
+	Port     string    // the logical port that owns it; empty for NAT
+	NAT      string    // a datapath's "dnat" or "snat"
+	Datapath *Datapath // with NAT; nil if not in the Southbound
 }
 
-// String returns the zone as in "zone of default_web" or "snat zone of
-// GR_node1".
+// String formats the zone, for example "zone of default_web" or "snat zone of GR_node1".
 func (z Zone) String() string {
 	switch {
 	case z.Datapath != nil:
@@ -73,8 +71,7 @@ func (z Zone) String() string {
 	return "zone of " + z.Port
 }
 
-// Names turns the numbers of one chassis into names. It is immutable. Either
-// part may be missing.
+// Names maps the numbers of one chassis to names. It is immutable. Either part may be missing.
 type Names struct {
 	*Logical
 	// Bridge is the name of the integration bridge.
@@ -85,16 +82,15 @@ type Names struct {
 	ofports    map[string]map[int]OFPort // by bridge
 	interfaces map[string]OFPort         // by interface
 	zones      map[int][]Zone
-	encaps     []string // of this node, in the order that encap ids count
-	option     int      // index of the tun_metadata field with OVN's option
+	encaps     []string // of this node, in the order of the encap IDs
+	option     int      // index of the tun_metadata field that holds OVN's option
 	haveOption bool
-	plain      bool            // there is no Southbound: numbers are explained, not named
-	Version    release.Version // of ovn-controller; zero if not known
+	plain      bool            // no Southbound: numbers are explained, not named
+	Version    release.Version // of ovn-controller; zero if unknown
 }
 
-// NewNames joins what the Southbound says with what a node's own database and
-// the tunnel option map of its integration bridge say. Any of them may be
-// empty or nil.
+// NewNames joins the Southbound's names with those from a node's own database and the tunnel option map of its
+// integration bridge. Any of them may be empty or nil.
 func NewNames(l *Logical, node Vswitch, tlvs []openflow.TLV, controller release.Version) *Names {
 	n := &Names{
 		Logical: l, Bridge: "br-int", Version: controller,
@@ -120,8 +116,7 @@ func NewNames(l *Logical, node Vswitch, tlvs []openflow.TLV, controller release.
 	return n
 }
 
-// setting reads an external_id of Open_vSwitch, which may be given for one
-// chassis alone (ovn-controller(8)).
+// setting reads an external_id of Open_vSwitch, which may be set for one chassis only (ovn-controller(8)).
 func (n *Names) setting(ids map[string]string, key string) string {
 	if v, ok := ids[key+"-"+n.Chassis]; ok && n.Chassis != "" {
 		return v
@@ -129,7 +124,7 @@ func (n *Names) setting(ids map[string]string, key string) string {
 	return ids[key]
 }
 
-// encapIPs returns the addresses in the order in which encap ids number them.
+// encapIPs returns the addresses in the order of their encap IDs.
 func encapIPs(list string) []string {
 	var ips []string
 	for _, ip := range strings.Split(list, ",") {
@@ -146,7 +141,7 @@ func (n *Names) joinPorts(node Vswitch) {
 	for i := range node.Interfaces {
 		interfaces[node.Interfaces[i].UUID] = &node.Interfaces[i]
 	}
-	bridges := map[ovsdb.UUID]string{} // by their ports
+	bridges := map[ovsdb.UUID]string{} // by port UUID
 	for _, bridge := range node.Bridges {
 		for _, port := range bridge.Ports {
 			bridges[port] = bridge.Name
@@ -206,8 +201,8 @@ func (n *Names) joinZones(ids map[string]string) {
 	}
 }
 
-// zone reads a zone's name: a logical port, or a datapath with _dnat or _snat
-// behind it, by UUID up to 23.06 and by name from 23.09 on.
+// zone parses a zone's name: a logical port, or a datapath with the suffix _dnat or _snat, by UUID up to 23.06 and by
+// name from 23.09 on.
 func (n *Names) zone(number int, name string) Zone {
 	z := Zone{Number: number, Name: name}
 	if n.byName[name] != nil {
@@ -241,7 +236,7 @@ func (n *Names) OFPort(bridge string, number int) (OFPort, bool) {
 	return p, ok
 }
 
-// interfaceCalled finds an OpenFlow port by its interface's name.
+// interfaceCalled finds an OpenFlow port by its interface name.
 func (n *Names) interfaceCalled(name string) (OFPort, bool) {
 	p, ok := n.interfaces[name]
 	return p, ok
@@ -260,9 +255,8 @@ func (n *Names) OFPorts(bridge string) []OFPort {
 	return ports
 }
 
-// TunnelFrom returns the tunnel port of the integration bridge by which packets
-// from that address come in. local is the address that they were sent to; it
-// need not be valid where the chassis has but one.
+// TunnelFrom returns the tunnel port of the integration bridge that receives packets from remote. local is their
+// destination address; it may be invalid if the chassis has only one.
 func (n *Names) TunnelFrom(remote, local netip.Addr) (OFPort, bool) {
 	for _, p := range n.OFPorts("") {
 		if p.Tunnel != nil && p.Tunnel.Remote == remote &&
@@ -273,9 +267,9 @@ func (n *Names) TunnelFrom(remote, local netip.Addr) (OFPort, bool) {
 	return OFPort{}, false
 }
 
-// Zones returns the zones of that number, usually one.
+// Zones returns the zones with that number, usually one.
 func (n *Names) Zones(number int) []Zone { return n.zones[number] }
 
-// OptionField returns the index of the tun_metadata field that holds OVN's
-// Geneve option on this chassis, false if its map was not read.
+// OptionField returns the index of the tun_metadata field that holds OVN's Geneve option on this chassis; false if
+// the map was not read.
 func (n *Names) OptionField() (int, bool) { return n.option, n.haveOption }

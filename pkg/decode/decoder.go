@@ -10,8 +10,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// A Decoder says what the flows of one chassis are made for. Flows and Objects may
-// be nil and may be shared by several decoders; Names may not.
+// A Decoder finds what the flows of one chassis are for. Flows and Objects may be nil and may be shared between
+// decoders; Names may not.
 type Decoder struct {
 	Names       *Names
 	Calibration Calibration
@@ -22,21 +22,20 @@ type Decoder struct {
 // A Meaning is what an OpenFlow flow of the integration bridge stands for.
 type Meaning struct {
 	Place
-	Datapath *Datapath // the flow's, nil if it matches none or none that is known
-	// Flow is the logical flow, nil if there is none or it was not found.
+	Datapath *Datapath // the flow's; nil if it matches on none or an unknown one
+	// Flow is the logical flow, nil if none was found.
 	Flow *sb.LogicalFlowNames
 	// Rows are the Southbound rows of a flow outside the logical pipelines.
 	Rows []Row
-	// Objects are what the flow was made for; usually one, often none.
+	// Objects are what the flow is for; usually one, often none.
 	Objects []Object
-	// Unknown is why there is neither flow nor row, or what does not fit; empty for
-	// flows that are made from none.
+	// Unknown is why there is neither flow nor row, or what is inconsistent; empty for flows that come from no row.
 	Unknown string
-	// UnknownObject is why an object that the flow names was not found.
+	// UnknownObject is why an object that the flow refers to was not found.
 	UnknownObject string
 }
 
-// Decode says what a flow stands for.
+// Decode returns the meaning of a flow.
 func (d *Decoder) Decode(ctx context.Context, seen Seen) Meaning {
 	m := Meaning{Datapath: d.Names.Datapath(seen.Metadata)}
 	var kind Kind
@@ -58,7 +57,7 @@ func (d *Decoder) Decode(ctx context.Context, seen Seen) Meaning {
 	return m
 }
 
-// logical looks for the logical flow and what it was made for.
+// logical finds the logical flow and the objects that it is for.
 func (d *Decoder) logical(ctx context.Context, seen Seen, m *Meaning) {
 	key := FlowKey{Cookie: seen.Cookie, Pipeline: m.Pipeline, Table: m.Table, Priority: seen.Priority}
 	if m.Datapath != nil {
@@ -85,7 +84,7 @@ func (d *Decoder) logical(ctx context.Context, seen Seen, m *Meaning) {
 	}
 }
 
-// physical looks for the row behind a flow of ovn-controller's own tables.
+// physical finds the row behind a flow in ovn-controller's own tables.
 func (d *Decoder) physical(seen Seen, m *Meaning) {
 	m.Rows = d.Names.Rows(seen.Cookie, m.Physical)
 	if len(m.Rows) == 0 {
@@ -96,8 +95,7 @@ func (d *Decoder) physical(seen Seen, m *Meaning) {
 	}
 }
 
-// Calibrate learns the tables of a chassis from its flows, with what else is
-// known of it.
+// Calibrate learns the tables of a chassis from its flows and from what else is known of it.
 func (d *Decoder) Calibrate(ctx context.Context, flows []Seen) {
 	version := d.Names.Version
 	if version == (release.Version{}) {
@@ -108,7 +106,7 @@ func (d *Decoder) Calibrate(ctx context.Context, flows []Seen) {
 	d.Objects.prefetch(ctx, evidence)
 }
 
-// distinct drops flows that would say the same again: steps of a trace repeat.
+// distinct drops flows that add no information, since steps of a trace repeat.
 func distinct(flows []Seen) []Seen {
 	type id struct {
 		table, priority  int

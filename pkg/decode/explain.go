@@ -9,9 +9,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// Page explains a stage, a table of ovn-controller or a register in a page of
-// text: Page("ls_in_acl"), Page("LOCAL_OUTPUT"), Page("reg14"). about is "stage",
-// "table" or "register"; both are empty for other names.
+// Page explains a stage, a table of ovn-controller or a register in a page of text: Page("ls_in_acl"),
+// Page("LOCAL_OUTPUT"), Page("reg14"). about is "stage", "table" or "register"; both are empty for unknown names.
 func Page(name string) (text, about string) {
 	lower := strings.ToLower(name)
 	if about, ok := registers[lower]; ok {
@@ -29,9 +28,8 @@ func Page(name string) (text, about string) {
 	return "", ""
 }
 
-// Topics are the names that Page knows, sorted; of stages as they are called in
-// either pipeline and any release, without the direction: ls_acl for ls_in_acl,
-// ls_out_acl and ls_in_acl_eval.
+// Topics returns the names that Page knows, sorted. Stages of either pipeline and any release are listed without
+// direction: ls_acl for ls_in_acl, ls_out_acl and ls_in_acl_eval.
 func Topics() []string {
 	names := slices.Concat(slices.Collect(maps.Keys(registers)), slices.Collect(maps.Keys(stageWords)))
 	for table := range release.PhysicalWords {
@@ -41,7 +39,7 @@ func Topics() []string {
 	return names
 }
 
-// stagesPage is about stages of a name in either pipeline.
+// stagesPage explains the stages of a name in either pipeline.
 func stagesPage(name, words string) string {
 	kind, rest, _ := strings.Cut(name, "_")
 	in, out := kind+"_in_"+rest, kind+"_out_"+rest
@@ -85,7 +83,7 @@ func tablePage(table release.PhysicalTable) string {
 	return b.String()
 }
 
-// numbers writes what number a table has in which releases.
+// numbers writes a table's number in each release.
 func numbers(b *strings.Builder, of func(*release.Layout) (int, bool)) {
 	spans := map[int][]string{}
 	for i := range release.Layouts {
@@ -110,7 +108,7 @@ func numbers(b *strings.Builder, of func(*release.Layout) (int, bool)) {
 	}
 }
 
-// A register is what OVN keeps in a field that OpenFlow leaves to it.
+// A register is what OVN stores in a register field of OpenFlow.
 type register struct {
 	title string
 	text  string

@@ -9,14 +9,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// A Flow is an OpenFlow flow of the integration bridge with its meaning: the result
-// of decoding a [Seen].
+// A Flow is an OpenFlow flow of the integration bridge with its meaning: a decoded [Seen].
 type Flow struct {
 	Seen
 	Meaning
 }
 
-// A LogicalFlow is the row of a logical flow, in the JSON of decoded flows and of the steps of a trace.
+// A LogicalFlow is the row of a logical flow, in the JSON of decoded flows and trace steps.
 type LogicalFlow = sb.LogicalFlowNames
 
 // A DecodedFlow is the JSON contract of a [Flow]: docs/json.md.
@@ -24,16 +23,16 @@ type DecodedFlow struct {
 	Table    int          `json:"table"`
 	Pipeline string       `json:"pipeline"`         // ingress, egress, or physical for ovn-controller's own tables
 	Stage    string       `json:"stage"`            // stage-name, or the table's name in lower case
-	Datapath string       `json:"datapath"`         // "switch node1"; empty where it is none, or unknown
+	Datapath string       `json:"datapath"`         // "switch node1"; empty if none or unknown
 	Priority int          `json:"priority"`         //
 	Cookie   string       `json:"cookie,omitempty"` //
 	Logical  *LogicalFlow `json:"logical,omitempty"`
-	For      string       `json:"for"`               // the objects in words, else what the flow does
-	Objects  []Object     `json:"objects"`           // what the flow was made for
-	Unknown  string       `json:"unknown,omitempty"` // why there is neither logical flow nor object, or what does not fit
+	For      string       `json:"for"`               // the objects in words, else the flow's effect
+	Objects  []Object     `json:"objects"`           // what the flow is for
+	Unknown  string       `json:"unknown,omitempty"` // why neither logical flow nor object was found, or what is inconsistent
 }
 
-// JSON returns the flow as the contract has it.
+// JSON returns the flow in its JSON form.
 func (f *Flow) JSON() DecodedFlow {
 	out := DecodedFlow{
 		Table: f.Seen.Table, Pipeline: string(f.Pipeline), Stage: f.StageName(), Priority: f.Priority,
@@ -54,8 +53,7 @@ func (f *Flow) JSON() DecodedFlow {
 	return out
 }
 
-// For returns what the flow was made for, else what it does; empty if neither is
-// known.
+// For returns what the flow is for, else what it does; empty if neither is known.
 func (f *Flow) For() string {
 	var texts []string
 	for _, o := range f.Objects {
@@ -79,7 +77,7 @@ func (f *Flow) StageName() string {
 	return strings.ToLower(string(f.Physical))
 }
 
-// SeenIn returns what the decoder needs to know of a flow of a dump.
+// SeenIn returns what the decoder needs of a dumped flow.
 func SeenIn(e *openflow.FlowEntry) Seen {
 	return Seen{
 		Table: max(e.Table.Number, 0), Priority: e.Priority, Cookie: e.Cookie,
@@ -87,8 +85,7 @@ func SeenIn(e *openflow.FlowEntry) Seen {
 	}
 }
 
-// SeenInStep returns what the decoder needs to know of the flow that a step of a
-// trace found.
+// SeenInStep returns what the decoder needs of the flow that a step of a trace matched.
 func SeenInStep(s *openflow.Step) Seen {
 	seen := Seen{Table: s.Table, Priority: s.Priority, Cookie: s.Cookie}
 	if s.Match != nil {
@@ -97,7 +94,7 @@ func SeenInStep(s *openflow.Step) Seen {
 	return seen
 }
 
-// metadataOf returns the datapath that a match asks for, 0 if it asks for none.
+// metadataOf returns the datapath in a match, 0 if it has none.
 func metadataOf(m openflow.Match) uint64 {
 	for _, t := range m.Terms {
 		if t.Field != nil && t.Field.Name == "metadata" && t.Mask == t.Field.Mask() {
@@ -107,7 +104,7 @@ func metadataOf(m openflow.Match) uint64 {
 	return 0
 }
 
-// resubmits appends the tables that actions resubmit to.
+// resubmits appends the tables that the actions resubmit to.
 func resubmits(list openflow.Actions, tables []int) []int {
 	for _, a := range list {
 		switch a := a.(type) {
@@ -122,8 +119,7 @@ func resubmits(list openflow.Actions, tables []int) []int {
 	return tables
 }
 
-// mentionsDatapath reports whether a flow matches on metadata or writes it, which
-// flows of OVN do.
+// mentionsDatapath reports whether a flow matches on metadata or sets it, as OVN's flows do.
 func mentionsDatapath(e *openflow.FlowEntry) bool {
 	for _, t := range e.Match.Terms {
 		if isMetadata(t.Field) {

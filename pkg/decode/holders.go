@@ -5,33 +5,32 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// holders knows who holds a row, once so many are asked for that reading all of a
-// table is less than a look into it for each: the server compares every row each
-// time.
+// holders finds the holders of rows, once there are so many lookups that reading the whole table costs less: the
+// server compares every row on each lookup.
 type holders struct {
 	asked map[string]int                  // rows, by table of their holders
 	whole map[string]bool                 // the tables that were read
-	held  map[string]map[ovsdb.UUID]named // by table and column
+	held  map[string]map[ovsdb.UUID]named // by table and column; what was read
 }
 
-// named is who a holder is.
+// named identifies a holder.
 type named struct {
 	name string
 	ids  map[string]string
 }
 
-// fewLookups are as many as are worth a request each.
+// fewLookups is how many lookups are worth a request each.
 const fewLookups = 4
 
-// find returns who holds a row in a column, empty if nobody does. It is unknown
-// as long as few were expected.
+// find returns the holder of a row in a column, empty if there is none. known is false as long as few lookups were
+// expected.
 func (h *holders) find(table, column string, uuid ovsdb.UUID) (name string, ids map[string]string, known bool) {
 	who := h.held[table+" "+column][uuid]
 	return who.name, who.ids, h.whole[table]
 }
 
-// expect says how many rows of each table will be asked for. It returns queries for
-// the tables for which that is many, and what takes in their rows.
+// expect announces how many rows of each table will be looked up. It returns queries for the tables where that is
+// many, and a function that stores their rows.
 func (h *holders) expect(count map[string]int) (queries []*ovsdb.Query, take func()) {
 	if h.held == nil {
 		h.asked, h.whole, h.held = map[string]int{}, map[string]bool{}, map[string]map[ovsdb.UUID]named{}

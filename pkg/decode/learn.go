@@ -11,7 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// elect returns the base of a pipeline that most flows speak for.
+// elect returns the base of a pipeline with the most votes.
 func elect(evidence []Evidence, pipeline Pipeline) (int, Vote) {
 	votes, total := ballot{}, 0
 	for _, e := range evidence {
@@ -38,12 +38,12 @@ func elect(evidence []Evidence, pipeline Pipeline) (int, Vote) {
 // A ballot counts votes for tables.
 type ballot map[int]int
 
-// winner returns the table with most votes, the lowest of several.
+// winner returns the table with the most votes, on a tie the lowest.
 func (b ballot) winner() int {
 	return slices.MaxFunc(slices.Sorted(maps.Keys(b)), func(x, y int) int { return cmp.Compare(b[x], b[y]) })
 }
 
-// learnStage remembers the name of the row's stage.
+// learnStage stores the name of the row's stage.
 func (c *Calibration) learnStage(row sb.LogicalFlowNames) {
 	stage := row.ExternalIDs["stage-name"]
 	if kind, pipeline, ok := stageOf(stage); ok && pipeline == Pipeline(row.Pipeline) {
@@ -51,8 +51,8 @@ func (c *Calibration) learnStage(row sb.LogicalFlowNames) {
 	}
 }
 
-// learnOutput learns the output tables: where `output;` of either pipeline
-// goes, and from there the chain of default flows.
+// learnOutput learns the output tables: where `output;` of either pipeline goes, and the chain of default flows from
+// there.
 func (c *Calibration) learnOutput(evidence []Evidence) {
 	outputs := map[Pipeline]ballot{Ingress: {}, Egress: {}}
 	next := map[int]int{}
@@ -87,11 +87,10 @@ func (c *Calibration) learnOutput(evidence []Evidence) {
 	}
 }
 
-// followOutput names the tables on the path of the default flows from first, the
-// entry of output, to LOCAL_OUTPUT, which drops by default. The one table left
-// out on that way is LARGE_PKT_PROCESS; the table before it detects, the one
-// behind it is REMOTE_OUTPUT. REMOTE_VTEP_OUTPUT, where there is one, lies
-// between remote and local. A chain with a missing link is left to the profile.
+// followOutput names the tables along the default flows from first, the entry of output, to LOCAL_OUTPUT, which drops
+// by default. The one table skipped on that path is LARGE_PKT_PROCESS; the table before it is the detecting one, the
+// one after it REMOTE_OUTPUT. REMOTE_VTEP_OUTPUT, if present, lies between remote and local. A chain with a missing
+// link is left to the profile.
 func (c *Calibration) followOutput(first int, next map[int]int) {
 	c.tables[release.OutputInit] = first
 	chain := []int{first}
@@ -126,7 +125,7 @@ func (c *Calibration) followOutput(first int, next map[int]int) {
 	}
 }
 
-// adopt fills in from a layout what the flows left open, and notes which.
+// adopt fills what the flows left open from a layout, and notes which.
 func (c *Calibration) adopt(v release.Version) {
 	layout, known := release.LayoutOf(v)
 	name := v.String()
@@ -155,7 +154,7 @@ func (c *Calibration) adopt(v release.Version) {
 		c.tables[table] = tables[table]
 		filled++
 	}
-	// The entry of output has a name of its own in one release only.
+	// Only one release has a separate name for the entry of output.
 	if init, ok := c.tables[release.OutputInit]; ok && (init == c.tables[release.DetectLargePkt] || init == c.tables[release.RemoteOutput]) {
 		delete(c.tables, release.OutputInit)
 	}
@@ -172,7 +171,7 @@ func (c *Calibration) adopt(v release.Version) {
 	}
 }
 
-// contradicts reports whether a profile says otherwise than the flows.
+// contradicts reports whether a profile disagrees with the flows.
 func (c *Calibration) contradicts(tables map[release.PhysicalTable]int, egress int) bool {
 	if c.ingress != 0 && c.ingress != release.IngressBase || c.egress != 0 && c.egress != egress {
 		return true
@@ -192,8 +191,8 @@ func (c *Calibration) contradicts(tables map[release.PhysicalTable]int, egress i
 	return false
 }
 
-// agreeing returns the one layout that agrees with the flows, if there is just
-// one; helper tables have kept their numbers over all of them.
+// agreeing returns the layout that agrees with the flows, if exactly one does; helper tables have the same numbers in
+// all of them.
 func (c *Calibration) agreeing() *release.Layout {
 	var found []*release.Layout
 	for i := range release.Layouts {
@@ -210,7 +209,7 @@ func (c *Calibration) agreeing() *release.Layout {
 	return nil
 }
 
-// calls names the table that each looking-up logical action goes to.
+// calls maps each lookup action of logical flows to the table it uses.
 var calls = map[string]release.PhysicalTable{
 	"get_arp(": release.MACBinding, "get_nd(": release.MACBinding,
 	"lookup_arp(": release.MACLookup, "lookup_nd(": release.MACLookup, "lookup_arp_ip(": release.MACLookup, "lookup_nd_ip(": release.MACLookup,
@@ -224,8 +223,8 @@ var calls = map[string]release.PhysicalTable{
 	"get_remote_fdb(": release.GetRemoteFDB, "chk_evpn_arp(": release.EVPNARPLookup,
 }
 
-// learnHelpers learns the tables of lookups. Of a flow that looks up as often
-// as it resubmits to a table behind LOG_TO_PHY, both are in the same order.
+// learnHelpers learns the lookup tables. In a flow with as many lookups as resubmits to tables after LOG_TO_PHY, both
+// are in the same order.
 func (c *Calibration) learnHelpers(evidence []Evidence) {
 	last, ok := c.tables[release.LogToPhy]
 	if !ok {
@@ -254,8 +253,7 @@ func (c *Calibration) learnHelpers(evidence []Evidence) {
 	}
 }
 
-// lookupsOf returns the tables that logical actions look things up in, in the
-// order of the actions.
+// lookupsOf returns the tables that logical actions do lookups in, in the order of the actions.
 func lookupsOf(actions string) []release.PhysicalTable {
 	at := map[int]release.PhysicalTable{}
 	for call, table := range calls {

@@ -11,33 +11,30 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// LogicalFlows finds the logical flow behind an OpenFlow flow. It asks for the
-// flows of one datapath, or of one datapath group, at a time and only when
-// they are needed: the whole table may hold hundreds of thousands of rows, and
-// a server that collects them answers nobody else meanwhile. What was read is
-// kept; a read that failed is not tried again. It is safe for concurrent use.
+// LogicalFlows finds the logical flow behind an OpenFlow flow. It reads the flows of one datapath or datapath group
+// at a time, and only on demand: the whole table may hold hundreds of thousands of rows, and a server collecting them
+// serves nobody else meanwhile. What was read is cached; a failed read is not retried. It is safe for concurrent use.
 type LogicalFlows struct {
 	reader ovsdb.Reader
 
 	mu      sync.Mutex
-	groups  map[ovsdb.UUID][]ovsdb.UUID // that a datapath is in; nil until they are read
-	grouped map[ovsdb.UUID]bool         // which UUIDs are those of groups
+	groups  map[ovsdb.UUID][]ovsdb.UUID // of a datapath; nil until read
+	grouped map[ovsdb.UUID]bool         // UUIDs of groups
 	sets    map[ovsdb.UUID]flowSet      // by datapath or group
 	stages  map[stageKey]string
 	failure string
 }
 
-// A flowSet has flows by the first 32 bits of their UUIDs.
+// A flowSet indexes flows by the first 32 bits of their UUIDs.
 type flowSet map[uint32][]sb.LogicalFlowNames
 
-// NewLogicalFlows reads from a Southbound database. A nil reader knows no flow.
+// NewLogicalFlows reads from a Southbound database. A nil reader finds no flow.
 func NewLogicalFlows(r ovsdb.Reader) *LogicalFlows {
 	return &LogicalFlows{reader: r, sets: map[ovsdb.UUID]flowSet{}, stages: map[stageKey]string{}}
 }
 
-// A FlowKey is what is known of the logical flow that is looked for. Pipeline
-// is empty, and Table and Priority are then not looked at, when the tables of
-// the chassis are unknown so far.
+// A FlowKey is what is known of the wanted logical flow. If the tables of the chassis are still unknown, Pipeline is
+// empty and Table and Priority are ignored.
 type FlowKey struct {
 	Datapath ovsdb.UUID // of the Datapath_Binding
 	Cookie   uint64
@@ -46,10 +43,9 @@ type FlowKey struct {
 	Priority int
 }
 
-// Lookup returns the logical flows that a cookie may stand for: those of the
-// datapath, and of the groups it is in, whose UUID begins with it. Of several
-// only those that fit the rest of the key are returned, if any do. With no
-// flow found, unknown says why.
+// Lookup returns the logical flows that a cookie may refer to: those of the datapath and of its groups whose UUID
+// begins with the cookie. If there are several, only those that fit the rest of the key are returned, if any do. If
+// none is found, unknown is the reason.
 func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []sb.LogicalFlowNames, unknown string) {
 	if key.Cookie == 0 {
 		return nil, "the flow has no cookie"
@@ -67,7 +63,7 @@ func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []sb.Logic
 	defer f.mu.Unlock()
 	for _, owner := range f.owners(ctx, key.Datapath) {
 		rows = append(rows, f.set(ctx, owner)[uint32(key.Cookie)]...)
-		// The groups need not be read once the flow is found beyond doubt.
+		// The groups need not be read if the match is certain.
 		if key.Pipeline != "" && slices.ContainsFunc(rows, key.fits) {
 			break
 		}
@@ -87,7 +83,7 @@ func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []sb.Logic
 	return nil, fmt.Sprintf("no logical flow of the datapath begins with %08x: the flow is stale, or another controller's", key.Cookie)
 }
 
-// Lacks reports whether all rows of the datapath were read and none has the cookie of the key.
+// Lacks reports whether all rows of the datapath were read and none has the key's cookie.
 func (f *LogicalFlows) Lacks(ctx context.Context, key FlowKey) bool {
 	if rows, _ := f.Lookup(ctx, key); len(rows) > 0 || key.Cookie == 0 || key.Cookie > 0xffffffff || key.Datapath == "" || f == nil || f.reader == nil {
 		return false
@@ -97,14 +93,13 @@ func (f *LogicalFlows) Lacks(ctx context.Context, key FlowKey) bool {
 	return f.failure == ""
 }
 
-// fits reports whether a row agrees with all that is known of it.
+// fits reports whether a row agrees with all that the key gives.
 func (k FlowKey) fits(row sb.LogicalFlowNames) bool {
 	return k.Pipeline == "" ||
 		Pipeline(row.Pipeline) == k.Pipeline && row.TableID == k.Table && row.Priority == k.Priority
 }
 
-// stage returns the stage-name of a logical table in datapaths of the kind of d,
-// empty if it has no flow in d or d is nil.
+// stage returns the stage-name of a logical table in datapaths of d's kind, empty if it has no flow in d or d is nil.
 func (f *LogicalFlows) stage(ctx context.Context, d *Datapath, pipeline Pipeline, table int) string {
 	if f == nil || d == nil {
 		return ""
@@ -122,12 +117,12 @@ func (f *LogicalFlows) stage(ctx context.Context, d *Datapath, pipeline Pipeline
 			break
 		}
 	}
-	f.stages[key] = stage // also that there is none
+	f.stages[key] = stage // also if it is empty
 	return stage
 }
 
-// owners returns the datapath, then the groups that it is in: those of most
-// datapaths first, which hold what all switches or all routers have in common.
+// owners returns the datapath, then its groups, largest first: those hold what all switches or all routers have in
+// common.
 func (f *LogicalFlows) owners(ctx context.Context, datapath ovsdb.UUID) []ovsdb.UUID {
 	if f.groups == nil {
 		f.join(ovsdb.Find[sb.LogicalDPGroup](ctx, f.reader))
@@ -135,7 +130,7 @@ func (f *LogicalFlows) owners(ctx context.Context, datapath ovsdb.UUID) []ovsdb.
 	return append([]ovsdb.UUID{datapath}, f.groups[datapath]...)
 }
 
-// join learns which groups a datapath is in.
+// join records the groups of each datapath.
 func (f *LogicalFlows) join(groups []sb.LogicalDPGroup, err error) {
 	if err != nil {
 		f.fail(err)
@@ -152,7 +147,7 @@ func (f *LogicalFlows) join(groups []sb.LogicalDPGroup, err error) {
 	}
 }
 
-// set returns the flows of a datapath or a group, read on first use.
+// set returns the flows of a datapath or group, read on first use.
 func (f *LogicalFlows) set(ctx context.Context, owner ovsdb.UUID) flowSet {
 	if _, ok := f.sets[owner]; !ok && f.failure == "" {
 		f.read(ctx, owner)
@@ -160,11 +155,11 @@ func (f *LogicalFlows) set(ctx context.Context, owner ovsdb.UUID) flowSet {
 	return f.sets[owner]
 }
 
-// atOnce is how many requests wait at the server at a time. Each is for one
-// datapath or group, so that others have their turn between them.
+// atOnce is how many requests are outstanding at the server at a time. Each is for one datapath or group, so that
+// other clients get their turn in between.
 const atOnce = 8
 
-// read reads the flows of datapaths or groups side by side.
+// read reads the flows of datapaths or groups concurrently.
 func (f *LogicalFlows) read(ctx context.Context, owners ...ovsdb.UUID) {
 	found, errs := make([][]sb.LogicalFlowNames, len(owners)), make([]error, len(owners))
 	var wait sync.WaitGroup
@@ -190,7 +185,7 @@ func (f *LogicalFlows) read(ctx context.Context, owners ...ovsdb.UUID) {
 	}
 }
 
-// index orders flows by their cookies, and learns the names of their stages.
+// index indexes flows by cookie, and learns the names of their stages.
 func (f *LogicalFlows) index(rows []sb.LogicalFlowNames) flowSet {
 	set := flowSet{}
 	for _, row := range rows {
@@ -205,10 +200,9 @@ func (f *LogicalFlows) index(rows []sb.LogicalFlowNames) flowSet {
 	return set
 }
 
-// prefetch reads what Lookup will need for many flows, in few rounds: the datapaths'
-// own flows with the groups beside them, and then for each flow that is not found
-// yet one group more, so that many flows of a datapath do not wait for its groups
-// one after another.
+// prefetch reads what Lookup will need for many flows, in few rounds: first the datapaths' own flows together with
+// the groups, then one more group for each flow not yet found, so that the flows of a datapath do not wait for its
+// groups one after another.
 func (f *LogicalFlows) prefetch(ctx context.Context, keys []FlowKey) {
 	if f == nil || f.reader == nil || len(keys) == 0 {
 		return
@@ -242,7 +236,7 @@ func (f *LogicalFlows) prefetch(ctx context.Context, keys []FlowKey) {
 	}
 }
 
-// readOwn reads the flows that datapaths do not share, and which groups there are.
+// readOwn reads the flows that datapaths do not share, and the list of groups.
 func (f *LogicalFlows) readOwn(ctx context.Context, keys []FlowKey) {
 	var datapaths []ovsdb.UUID
 	for _, k := range keys {
@@ -271,9 +265,8 @@ func (f *LogicalFlows) fail(err error) {
 	}
 }
 
-// joinRows finds the rows behind flows, as Calibrate wants them. A flow without a
-// cookie, or whose row is not found, stays without; so does one whose cookie is
-// that of another Southbound row, for which all groups would be read for nothing.
+// joinRows finds the rows behind flows, for Calibrate. A flow has no rows if it has no cookie or its row is not
+// found, or if its cookie belongs to another Southbound row, for which all groups would be read in vain.
 func (f *LogicalFlows) joinRows(ctx context.Context, l *Logical, flows []Seen) []Evidence {
 	evidence := make([]Evidence, len(flows))
 	keys := make([]FlowKey, len(flows))

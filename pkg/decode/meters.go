@@ -9,12 +9,12 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
-// perObject is what ovn-northd puts behind the name of a meter that each of its users
-// has for itself: the user's UUID.
+// perObject matches the suffix that ovn-northd appends to the name of a meter that each user has its own copy of: the
+// user's UUID.
 var perObject = regexp.MustCompile(`__[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// ParseMeters reads what ovn-controller prints of its meters, meter-table-list: by
-// their numbers the names of Meter rows, of those that QoS rules made the rate.
+// ParseMeters parses the output of ovn-controller's meter-table-list: the name of the Meter row by meter number, for
+// QoS rules the rate.
 func ParseMeters(text string) map[uint32]string {
 	meters := map[uint32]string{}
 	for line := range strings.Lines(text) {
@@ -40,7 +40,7 @@ func ParseMeters(text string) map[uint32]string {
 	return meters
 }
 
-// qosRate reads the rate in "uuid 489412a5-… kbps burst stats bands=type=drop rate=3000 burst_size=3000".
+// qosRate parses the rate in "uuid 489412a5-… kbps burst stats bands=type=drop rate=3000 burst_size=3000".
 func qosRate(text string) string {
 	_, bands, ok := strings.Cut(strings.TrimPrefix(text, "uuid "), " ")
 	m, err := openflow.ParseMeterEntry("meter=1 " + bands)

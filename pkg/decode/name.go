@@ -2,17 +2,15 @@ package decode
 
 import "strings"
 
-// A Name says what one number of a text means. It is part of the JSON of decoded
-// text: docs/json.md.
+// A Name is the meaning of one number in a text. It is part of the JSON of decoded text: docs/json.md.
 type Name struct {
-	At    int    `json:"at"`    // the byte of the text behind the number
+	At    int    `json:"at"`    // byte offset just after the number
 	Field string `json:"field"` // what the number is: metadata, reg15, table, cookie, in_port, …
-	Value string `json:"value"` // as it is written there
+	Value string `json:"value"` // as written in the text
 	Name  string `json:"name"`  // "switch node1"
 }
 
-// A NamedText is a text with the names of its numbers, in the order of their
-// places.
+// A NamedText is a text with the names of its numbers, ordered by offset.
 type NamedText struct {
 	Text  string
 	Names []Name
@@ -31,7 +29,7 @@ func (t NamedText) String() string {
 	return b.String()
 }
 
-// InBrackets returns the name in angle brackets, of which it holds none itself.
+// InBrackets returns the name in angle brackets, with any of its own replaced.
 func (n Name) InBrackets() string { return "<" + brackets.Replace(n.Name) + ">" }
 
 var brackets = strings.NewReplacer("<", "‹", ">", "›")

@@ -10,11 +10,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// NamedEntry returns match and actions of a flow of a bridge with their names. f
-// is what [Namer.Entry] returned for it.
+// NamedEntry returns the match and actions of a bridge's flow with names. f is what [Namer.Entry] returned for it.
 func (n *Namer) NamedEntry(ctx context.Context, bridge string, e *openflow.FlowEntry, f *Flow) (match, actions NamedText) {
 	at := Context{Bridge: bridge, OVN: mentionsDatapath(e)}
-	for _, t := range e.Match.Terms { // the datapath may stand behind what depends on it
+	for _, t := range e.Match.Terms { // the datapath may come after terms that depend on it
 		switch {
 		case t.Field == nil || t.Mask != t.Field.Mask():
 		case t.Field.Name == "metadata":
@@ -33,18 +32,18 @@ func (n *Namer) NamedEntry(ctx context.Context, bridge string, e *openflow.FlowE
 	return m.named(), a.named()
 }
 
-// A writer writes parsed flows as Open vSwitch does and collects their names.
+// A writer formats parsed flows as Open vSwitch does and collects the names.
 type writer struct {
 	*Namer
 	ctx   context.Context
-	flow  *Flow // that the actions are of; nil: not OVN's
+	flow  *Flow // the actions' flow; nil if not OVN's
 	text  strings.Builder
 	names []Name
 }
 
 func (w *writer) named() NamedText { return NamedText{w.text.String(), w.names} }
 
-// name puts a name behind what is written, unless it is empty.
+// name adds a name after what is written so far, unless it is empty.
 func (w *writer) name(field, value, name string) {
 	if name != "" {
 		w.names = append(w.names, Name{At: w.text.Len(), Field: field, Value: value, Name: name})
@@ -70,8 +69,7 @@ func (w *writer) match(m openflow.Match, at Context) {
 	}
 }
 
-// actions writes actions that begin in a place, which they change for those
-// behind them.
+// actions writes actions that start at a place; each may change it for the next.
 func (w *writer) actions(list openflow.Actions, at Context) {
 	for i, a := range list {
 		if i > 0 {
@@ -90,7 +88,7 @@ func (w *writer) actions(list openflow.Actions, at Context) {
 	}
 }
 
-// nameOf names a part of an action, and changes the place as the action does.
+// nameOf names a part of an action, and updates the place as the action does.
 func (w *writer) nameOf(of any, at *Context) (field, value, name string) {
 	switch v := of.(type) {
 	case openflow.SetField:
@@ -129,7 +127,7 @@ func (w *writer) nameOf(of any, at *Context) (field, value, name string) {
 
 func number(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
-// written names what is written to a field.
+// written names a value written to a field.
 func (w *writer) written(dst packet.Subfield, value, mask packet.Value, text string, at *Context) (field, shown, name string) {
 	f := dst.Field
 	if dst.Lo == 0 && (mask == f.Mask() || dst.Bits < f.Bits) {
@@ -157,8 +155,7 @@ func (w *writer) target(t openflow.Table, at Context) (field, value, name string
 	return "table", t.String(), w.Target(w.ctx, t.Number, at.Metadata)
 }
 
-// learned names an argument of learn: the table of the new flow, or what that
-// writes.
+// learned names an argument of learn: the table of the new flow, or a value that the flow writes.
 func (w *writer) learned(a openflow.LearnArg, at *Context) (field, value, name string) {
 	switch {
 	case a.Form == openflow.LearnAssign && a.Key == "table":
@@ -173,7 +170,7 @@ func (w *writer) learned(a openflow.LearnArg, at *Context) (field, value, name s
 	return "", "", ""
 }
 
-// NamedMegaflow returns key and actions of a megaflow with their names.
+// NamedMegaflow returns the key and actions of a megaflow with names.
 func (n *Namer) NamedMegaflow(ctx context.Context, key, actions openflow.Attrs) (match, does NamedText) {
 	return n.namedAttrs(ctx, key, false), n.namedAttrs(ctx, actions, true)
 }
@@ -239,8 +236,7 @@ func (n *Namer) attrName(ctx context.Context, list openflow.Attrs, i int, at *Co
 	return f.Name, value, n.Value(f, v, mask, 0, *at)
 }
 
-// datapathField is the field that the datapath calls name, of those that have
-// names; else nil.
+// datapathField returns the field that the OVS datapath calls name; nil if its values have no names.
 func datapathField(name string) *packet.Field {
 	switch name {
 	case "zone":

@@ -9,9 +9,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
-// A Namer names the numbers in the flows of one node. Beside what a [Decoder]
-// knows it knows groups, meters and ports of the datapath, and it remembers what
-// it decoded; what it remembers is bounded.
+// A Namer names the numbers in the flows of one node. In addition to a [Decoder] it knows groups, meters and OVS
+// datapath ports. It caches what it decoded, within bounds.
 type Namer struct {
 	*Names
 	Decoder *Decoder
@@ -21,19 +20,18 @@ type Namer struct {
 	meanings map[flowID]Meaning
 }
 
-// NodeNumbers are the numbers that only the node itself can explain. Each function
-// is called when such a number is first met, and may be nil.
+// NodeNumbers are the numbers that only the node itself can explain. Each function is called when such a number is
+// first seen, and may be nil.
 type NodeNumbers struct {
-	// Backends returns those of each group of the integration bridge, in words.
+	// Backends returns the backends of each group of the integration bridge, in words.
 	Backends func() map[uint32][]string
-	// Meters returns the names of the meters of the integration bridge.
+	// Meters returns the names of the integration bridge's meters.
 	Meters func() map[uint32]string
-	// DatapathPorts returns the interfaces by their numbers in the datapath, which
-	// are not those of OpenFlow.
+	// DatapathPorts returns the interfaces by OVS datapath port number, which differs from the OpenFlow number.
 	DatapathPorts func() map[int]string
 }
 
-// NewNamer returns a Namer that knows what d and the node know.
+// NewNamer returns a Namer that uses d and node.
 func NewNamer(d *Decoder, node NodeNumbers) *Namer {
 	return &Namer{Names: d.Names, Decoder: d, node: node, meanings: map[flowID]Meaning{}}
 }
@@ -57,18 +55,17 @@ func Backends(g openflow.GroupEntry) []string {
 	return list
 }
 
-// maxLearned is how many flows of a table are kept for what they say of the
-// tables.
+// maxLearned is how many flows per table are kept for calibration.
 const maxLearned = 256
 
-// learned are flows that went by, some of each table.
+// learned holds flows seen so far, some for each table.
 type learned struct {
 	flows []Seen
 	count [256]int
-	used  int // how many the calibration rests on
+	used  int // how many the calibration is based on
 }
 
-// Wants reports whether a flow of that table would add to what is learned.
+// Wants reports whether a flow of that table would add information.
 func (n *Namer) Wants(table int) bool {
 	return table >= 0 && table < len(n.evidence.count) && n.evidence.count[table] < maxLearned
 }
@@ -81,15 +78,14 @@ func (n *Namer) Learn(seen Seen) {
 	}
 }
 
-// Calibrate has the decoder learn the tables from the flows that were learned.
-// Without a Southbound the release is all that there is.
+// Calibrate has the decoder learn the tables from the learned flows. Without a Southbound only the release is used.
 func (n *Namer) Calibrate(ctx context.Context) {
 	n.evidence.used = len(n.evidence.flows)
 	n.Decoder.Calibrate(ctx, n.evidence.flows)
 	clear(n.meanings)
 }
 
-// Recalibrate is Calibrate if twice as much is known as the last time.
+// Recalibrate calls Calibrate if twice as much is known as last time.
 func (n *Namer) Recalibrate(ctx context.Context) {
 	if e := &n.evidence; len(e.flows) >= 2*e.used+16 {
 		n.Calibrate(ctx)
@@ -101,7 +97,7 @@ type flowID struct {
 	cookie, metadata uint64
 }
 
-// maxMeanings bounds what is remembered.
+// maxMeanings bounds the cache.
 const maxMeanings = 1 << 14
 
 // Flow decodes a flow of the integration bridge.
@@ -118,7 +114,7 @@ func (n *Namer) Flow(ctx context.Context, seen Seen) *Flow {
 	return &Flow{seen, m}
 }
 
-// Entry decodes a flow of a bridge; nil if it is not OVN's.
+// Entry decodes a bridge's flow; nil if it is not OVN's.
 func (n *Namer) Entry(ctx context.Context, bridge string, e *openflow.FlowEntry) *Flow {
 	seen := SeenIn(e)
 	if !n.IsOVN(Context{Bridge: bridge, Metadata: seen.Metadata, OVN: mentionsDatapath(e)}) {
@@ -127,8 +123,7 @@ func (n *Namer) Entry(ctx context.Context, bridge string, e *openflow.FlowEntry)
 	return n.Flow(ctx, seen)
 }
 
-// Step decodes the flow that a step of a trace found in a bridge; nil if it is
-// not OVN's.
+// Step decodes the flow that a step of a trace matched in a bridge; nil if it is not OVN's.
 func (n *Namer) Step(ctx context.Context, bridge string, s *openflow.Step) *Flow {
 	if bridge != n.Bridge {
 		return nil
@@ -136,14 +131,13 @@ func (n *Namer) Step(ctx context.Context, bridge string, s *openflow.Step) *Flow
 	return n.Flow(ctx, SeenInStep(s))
 }
 
-// IsOVN reports whether the tables and cookies of a place are OVN's. Where no
-// database says so, a bridge's name is not enough: its flows must mention
-// datapaths.
+// IsOVN reports whether the tables and cookies at a place are OVN's. Without a database that confirms it, a bridge's
+// name is not enough: its flows must mention datapaths.
 func (n *Namer) IsOVN(at Context) bool {
 	return at.Bridge == n.Bridge && (!n.plain || at.OVN || at.Metadata != 0)
 }
 
-// TableName names a table: by its stage where that is known.
+// TableName names a table, by its stage if known.
 func (n *Namer) TableName(p Place) string {
 	switch {
 	case p.Stage != "":
@@ -156,7 +150,7 @@ func (n *Namer) TableName(p Place) string {
 	return p.String()
 }
 
-// Target names a table that a flow in a datapath sends the packet to.
+// Target names the table that a flow in a datapath sends the packet to.
 func (n *Namer) Target(ctx context.Context, of int, metadata uint64) string {
 	var kind Kind
 	d := n.Datapath(metadata)
@@ -170,11 +164,10 @@ func (n *Namer) Target(ctx context.Context, of int, metadata uint64) string {
 	return n.TableName(p)
 }
 
-// fewBackends are as many as the name of a group lists.
+// fewBackends is how many backends a group's name lists.
 const fewBackends = 4
 
-// GroupName says where a group balances packets to, and for what: the load
-// balancer or the route; either may be unknown.
+// GroupName describes where a group balances packets to, and for which load balancer or route; either may be unknown.
 func (n *Namer) GroupName(id uint32, what string) string {
 	backends := n.backends()[id]
 	more := ""
@@ -188,7 +181,7 @@ func (n *Namer) GroupName(id uint32, what string) string {
 	return what
 }
 
-// Balances returns what a flow that sends packets to a group balances.
+// Balances returns what a flow that sends packets to a group is balancing.
 func (f *Flow) Balances() string {
 	if f == nil || len(f.Objects) == 0 {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// Southbound is what names are made of, as ovsdb.Load fills it. A table that
-// is not at hand stays empty: its numbers then have no names.
+// Southbound holds the rows that names come from, as loaded by ovsdb.Load. The numbers of an empty table get no
+// names.
 type Southbound struct {
 	Global            []sb.Global
 	Datapaths         []sb.DatapathBinding
@@ -25,16 +25,16 @@ type Southbound struct {
 	LoadBalancers     []sb.LoadBalancerName
 }
 
-// A Datapath is a logical switch or router as the Southbound knows it.
+// A Datapath is a logical switch or router as in the Southbound.
 type Datapath struct {
 	UUID ovsdb.UUID // of the Datapath_Binding
-	Key  uint64     // tunnel key: metadata, and the VNI of Geneve
+	Key  uint64     // tunnel key: metadata, and the VNI in Geneve
 	Kind Kind
-	Name string     // for people
+	Name string     // for display
 	NB   ovsdb.UUID // of the Logical_Switch or Logical_Router; may be empty
 }
 
-// String returns the datapath as in "switch node1".
+// String formats the datapath, for example "switch node1".
 func (d *Datapath) String() string {
 	if d.Kind == "" {
 		return "datapath " + d.Name
@@ -42,34 +42,34 @@ func (d *Datapath) String() string {
 	return string(d.Kind) + " " + d.Name
 }
 
-// A Port is a logical port as the Southbound knows it.
+// A Port is a logical port as in the Southbound.
 type Port struct {
 	UUID     ovsdb.UUID // of the Port_Binding
 	Name     string     // Port_Binding.logical_port
 	Type     string     // Port_Binding.type
 	Key      uint64     // tunnel key within the datapath: reg14, reg15
-	Datapath *Datapath  // nil when its Datapath_Binding is missing
-	Chassis  string     // name of the chassis that claims it; may be empty
-	Owner    Owner      // of the CMS; may be none
+	Datapath *Datapath  // nil if its Datapath_Binding is missing
+	Chassis  string     // name of the claiming chassis; may be empty
+	Owner    Owner      // may be none
 }
 
-// String returns the port as in "port default_web".
+// String formats the port, for example "port default_web".
 func (p *Port) String() string { return "port " + p.Name }
 
 // A Group is a multicast group of a datapath.
 type Group struct {
 	UUID     ovsdb.UUID
-	Name     string // _MC_flood and others
+	Name     string // _MC_flood etc.
 	Key      uint64
 	Datapath *Datapath
 	Ports    []*Port
 }
 
-// String returns the group as in "multicast group _MC_flood".
+// String formats the group, for example "multicast group _MC_flood".
 func (g *Group) String() string { return "multicast group " + g.Name }
 
-// Logical is the Southbound's part of the names, the same for every chassis.
-// It is immutable, and the zero one knows nothing.
+// Logical is the Southbound's part of the names, the same for every chassis. It is immutable; the zero value has no
+// names.
 type Logical struct {
 	datapaths      map[ovsdb.UUID]*Datapath
 	byKey          map[uint64]*Datapath
@@ -79,7 +79,7 @@ type Logical struct {
 	groups         map[portKey]*Group
 	hostnames      map[string]string // of chassis, by name
 	rows           map[uint32][]Row  // by the first 32 bits of the UUID
-	northd         release.Version   // of ovn-northd; zero if unknown, and a chassis may run another
+	northd         release.Version   // of ovn-northd; zero if unknown; a chassis may run another
 }
 
 type portKey struct {
@@ -141,7 +141,7 @@ func newDatapath(row *sb.DatapathBinding) *Datapath {
 	case ids["logical-router"] != "":
 		d.Kind, d.NB = Router, ovsdb.UUID(strings.ToLower(ids["logical-router"]))
 	}
-	// Since 25.09 the two are columns of their own.
+	// Since 25.09 these are separate columns.
 	switch row.Type.Get() {
 	case "logical-switch":
 		d.Kind = Switch
@@ -151,7 +151,7 @@ func newDatapath(row *sb.DatapathBinding) *Datapath {
 	if nb := row.NBUUID.Get(); nb != "" {
 		d.NB = nb
 	}
-	// name2 is the human name where name is the CMS's key, as neutron has it.
+	// name2 is the readable name if name is the CMS's key, as with Neutron.
 	d.Name = row.ExternalIDs["name"]
 	if d.Name == "" {
 		d.Name = string(d.UUID)
@@ -162,21 +162,18 @@ func newDatapath(row *sb.DatapathBinding) *Datapath {
 	return d
 }
 
-// Datapath finds a datapath by its tunnel key, as metadata and Geneve's VNI
-// hold it; nil if there is none.
+// Datapath finds a datapath by its tunnel key, as in metadata and Geneve's VNI; nil if not found.
 func (l *Logical) Datapath(key uint64) *Datapath {
 	return l.byKey[key]
 }
 
-// Port finds a logical port by its tunnel key in a datapath, as reg14 and
-// reg15 hold it; nil if there is none.
+// Port finds a logical port by its tunnel key in a datapath, as in reg14 and reg15; nil if not found.
 func (l *Logical) Port(datapath, key uint64) *Port {
 	return l.ports[portKey{datapath, key}]
 }
 
-// PortsCalled returns the logical ports that a person means by a text: the one of
-// that name, else those that somebody of that name made, as "shop/web" or
-// "Pod shop/web".
+// PortsCalled returns the logical ports that a text may refer to: the one with that name, else those whose owner has
+// it, as "shop/web" or "Pod shop/web".
 func (l *Logical) PortsCalled(text string) []*Port {
 	if p := l.byName[text]; p != nil {
 		return []*Port{p}
@@ -190,8 +187,7 @@ func (l *Logical) PortsCalled(text string) []*Port {
 	return ports
 }
 
-// Group finds a multicast group by its tunnel key in a datapath, as reg15
-// holds it; nil if there is none.
+// Group finds a multicast group by its tunnel key in a datapath, as in reg15; nil if not found.
 func (l *Logical) Group(datapath, key uint64) *Group {
 	return l.groups[portKey{datapath, key}]
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
-// The tables that hints may point into.
+// The tables that hints may refer to.
 var (
 	acls          = tableOf(describeACL, "Port_Group", "Logical_Switch")
 	loadBalancers = tableOf(describeLoadBalancer)
@@ -28,20 +28,19 @@ var (
 	meters        = tableOf(describeMeter)
 )
 
-// Datapaths are only looked for.
+// Datapaths are only searched.
 var (
 	switches = tableOf[nb.LogicalSwitch](nil)
 	routers  = tableOf[nb.LogicalRouter](nil)
 )
 
-// tables are all of them, the smaller and the likelier first.
+// tables are all of them, smaller and likelier ones first.
 var tables = []table{
 	loadBalancers, nats, routes, policies, routerPorts, switchPorts, acls, qoses, dhcpOptions,
 	portGroups, staticMACs, forwarding, dnses, meters,
 }
 
-// stageTables are the tables that the hints of stages point into, by a part of the
-// stage's name. The first that fits counts.
+// stageTables maps parts of stage names to the tables that their hints refer to. The first match wins.
 var stageTables = []struct {
 	part   string
 	tables []table
@@ -66,7 +65,7 @@ var stageTables = []struct {
 	{"ls_", []table{switchPorts, nats, loadBalancers}},
 }
 
-// tablesOf says which tables a stage's hints point into.
+// tablesOf returns the tables that a stage's hints refer to.
 func tablesOf(stage string) []table {
 	for _, s := range stageTables {
 		if strings.Contains(stage, s.part) {
@@ -94,7 +93,7 @@ func describeACL(row nb.ACL, l lookup) Object {
 	}
 	o.Text = line(head, cmp.Or(o.Owner.String(), o.Holder.String()), fmt.Sprintf("%s %d", row.Direction, row.Priority), tier, row.Action)
 	if o.Name == "" {
-		// OVN-Kubernetes leaves the name of what it does not log empty.
+		// OVN-Kubernetes leaves the name empty for ACLs it does not log.
 		_, id, _ := strings.Cut(row.ExternalIDs["k8s.ovn.org/id"], ":")
 		o.Name = cmp.Or(id, shortName(row.UUID))
 	}
@@ -107,8 +106,7 @@ func describeLoadBalancer(row nb.LoadBalancer, _ lookup) Object {
 	return o
 }
 
-// serviceOf reads the name that OVN-Kubernetes gives the load balancer of a
-// service: Service_NAMESPACE/NAME_TCP_….
+// serviceOf parses the name that OVN-Kubernetes gives a service's load balancer: Service_NAMESPACE/NAME_TCP_….
 func serviceOf(name string) Owner {
 	rest, ok := strings.CutPrefix(name, "Service_")
 	if !ok {

@@ -12,44 +12,42 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// An Object is what a flow was made for, in the words of whoever asked for it:
-// a row of the Northbound, or, where it says nothing, of the Southbound.
+// An Object is what a flow is for, in its owner's terms: a row of the Northbound, or, if that has none, of the
+// Southbound.
 //
 // It is part of the JSON of decoded flows and of traces: docs/json.md.
 type Object struct {
 	Kind   string     `json:"kind"` // ACL, load balancer, NAT, route, policy, switch port, …
 	Name   string     `json:"name"`
 	UUID   ovsdb.UUID `json:"uuid"`
-	Owner  Owner      `json:"owner"` // of the CMS; may be none
+	Owner  Owner      `json:"owner"` // may be none
 	Holder Holder     `json:"-"`     // may be none
-	Text   string     `json:"text"`  // all of it in one line
-	// Row is the row itself, an nb.ACL and so on; nil for the Southbound's.
+	Text   string     `json:"text"`  // the whole object in one line
+	// Row is the row itself, such as an nb.ACL; nil for Southbound rows.
 	Row ovsdb.Row `json:"-"`
 }
 
-// Objects finds the Northbound rows behind stage-hints. A hint is the beginning
-// of a UUID and says nothing of the table: those that the stage may come from
-// are looked at first. Of each table the UUIDs are read once, and of the rows
-// only those that are asked for. It is safe for concurrent use.
+// Objects finds the Northbound rows behind stage-hints. A hint is a UUID prefix and does not name the table: the
+// tables that the stage may come from are searched first. UUIDs are read once per table, rows only on demand. It is
+// safe for concurrent use.
 type Objects struct {
 	reader ovsdb.Reader
 
 	mu      sync.Mutex
 	uuids   map[string]map[uint32][]ovsdb.UUID // by table
 	objects map[ovsdb.UUID]Object
-	names   map[string]ovsdb.UUID // by table and name; empty for what is not there
+	names   map[string]ovsdb.UUID // by table and name; empty if not found
 	holders holders
 	failure string
 }
 
-// NewObjects reads from a Northbound database. A nil reader knows no object.
+// NewObjects reads from a Northbound database. A nil reader finds no object.
 func NewObjects(r ovsdb.Reader) *Objects {
 	return &Objects{reader: r, uuids: map[string]map[uint32][]ovsdb.UUID{}, objects: map[ovsdb.UUID]Object{}, names: map[string]ovsdb.UUID{}}
 }
 
-// Of returns the objects that a logical flow with that stage-name and
-// stage-hint may come from, almost always one. An empty hint means that the
-// flow comes from no single object. With none found, unknown says why.
+// Of returns the objects that a logical flow with that stage-name and stage-hint may come from, almost always one. An
+// empty hint means that the flow comes from no single object. If none is found, unknown is the reason.
 func (o *Objects) Of(ctx context.Context, stage, hint string) (objects []Object, unknown string) {
 	if hint == "" {
 		return nil, ""
@@ -66,8 +64,8 @@ func (o *Objects) Of(ctx context.Context, stage, hint string) (objects []Object,
 	if objects = o.among(ctx, tablesOf(stage), prefix); len(objects) > 0 {
 		return objects, ""
 	}
-	// Some flows of every datapath hint at the datapath itself, and if many
-	// share the flow, at any of them: that is nobody's wish.
+	// Some flows of every datapath have the datapath itself as hint, or any one of several if they share the flow: no
+	// object is behind those.
 	if len(o.find(ctx, switches, prefix))+len(o.find(ctx, routers, prefix)) > 0 {
 		return nil, ""
 	}
@@ -83,8 +81,9 @@ func (o *Objects) Of(ctx context.Context, stage, hint string) (objects []Object,
 // aclPriority is what ovn-northd adds to an ACL's priority, ovn-northd(8).
 const aclPriority = 1000
 
-// ACL returns the ACL behind a logical flow whose hint begins no row: ovn-northd keeps a flow when a CMS writes its ACL anew
-// with the same match. It is the one of the flow's priority, direction and match; ok is false unless there is just one.
+// ACL returns the ACL behind a logical flow whose hint matches no row: ovn-northd keeps a flow when a CMS recreates
+// its ACL with the same match. The ACL has the flow's priority, direction and match; ok is false unless there is
+// exactly one.
 func (o *Objects) ACL(ctx context.Context, stage, match string, priority int) (object Object, ok bool) {
 	if o == nil || o.reader == nil || !strings.Contains(stage, "_acl") {
 		return Object{}, false
@@ -115,10 +114,8 @@ func (o *Objects) ACL(ctx context.Context, stage, match string, priority int) (o
 	return o.object(ctx, acls, uuid)
 }
 
-// Named returns the row of one of the tables whose rows have names of their own,
-// such as an address set that a match names: Address_Set, Port_Group,
-// Logical_Switch_Port and Logical_Router_Port. It reports false if there is none,
-// or none could be read.
+// Named returns a row that has a name of its own, such as an address set used in a match: Address_Set, Port_Group,
+// Logical_Switch_Port or Logical_Router_Port. It returns false if not found or not read.
 func (o *Objects) Named(ctx context.Context, tableName, name string) (Object, bool) {
 	if o == nil || o.reader == nil {
 		return Object{}, false
@@ -164,13 +161,13 @@ func (o *Objects) among(ctx context.Context, tables []table, prefix uint32) []Ob
 	return nil
 }
 
-// find returns the rows of a table whose UUID begins with prefix.
+// find returns the UUIDs in a table that begin with prefix.
 func (o *Objects) find(ctx context.Context, t table, prefix uint32) []ovsdb.UUID {
 	o.index(ctx, t)
 	return o.uuids[t.name][prefix]
 }
 
-// index reads the UUIDs of tables in one transaction, of each once.
+// index reads the UUIDs of tables in one transaction, each table once.
 func (o *Objects) index(ctx context.Context, tables ...table) {
 	var names []string
 	var queries []*ovsdb.Query
@@ -208,13 +205,13 @@ func (o *Objects) object(ctx context.Context, t table, uuid ovsdb.UUID) (Object,
 	return object, ok
 }
 
-// A place is where a row is.
+// A place identifies a row.
 type place struct {
 	table
 	uuid ovsdb.UUID
 }
 
-// read reads rows and what holds them in one transaction.
+// read reads rows and their holders in one transaction.
 func (o *Objects) read(ctx context.Context, places []place) {
 	held := map[string]int{}
 	for _, p := range places {
@@ -241,8 +238,7 @@ func (o *Objects) read(ctx context.Context, places []place) {
 	}
 }
 
-// prefetch reads the objects of many flows at once: one by one they cost a round
-// trip each.
+// prefetch reads the objects of many flows at once, to save a round trip each.
 func (o *Objects) prefetch(ctx context.Context, evidence []Evidence) {
 	if o == nil || o.reader == nil {
 		return
@@ -305,8 +301,7 @@ func (o *Objects) prefetch(ctx context.Context, evidence []Evidence) {
 	}
 }
 
-// maxBatch is how many rows one transaction asks for: a server does one thing at
-// a time.
+// maxBatch limits the rows of one transaction: a server handles one at a time.
 const maxBatch = 256
 
 func (o *Objects) fail(err error) {
@@ -315,27 +310,26 @@ func (o *Objects) fail(err error) {
 	}
 }
 
-// A table is one that hints may point into. What it asks for is a query, and what
-// makes the answer of it once its rows are read.
+// A table is one that hints may refer to. It provides a query and a function that turns the rows into the result.
 type table struct {
 	name    string
-	holders []string // tables whose rows hold this one's
+	holders []string // tables whose rows refer to this one's
 	uuids   func(...ovsdb.Condition) (*ovsdb.Query, func() []ovsdb.UUID)
 	read    func(ovsdb.UUID) (*ovsdb.Query, func(lookup) []Object)
 }
 
-// holder is a row of T's table as far as it tells who it is.
+// holder is a row of T's table, reduced to the columns that identify it.
 type holder[T ovsdb.Row] struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	Name        string            `ovsdb:"name"`
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
 
-// Table returns T's.
+// Table returns T's table.
 func (holder[T]) Table() string { var row T; return row.Table() }
 
-// tableOf makes the table of rows of type T, which describe turns into objects
-// and rows of other tables hold.
+// tableOf returns the table of rows of type T, which describe turns into objects; holders are the tables that refer
+// to it.
 func tableOf[T ovsdb.Row](describe func(T, lookup) Object, holders ...string) table {
 	var zero T
 	return table{
@@ -365,15 +359,15 @@ func tableOf[T ovsdb.Row](describe func(T, lookup) Object, holders ...string) ta
 	}
 }
 
-// lookup finds what holds a row.
+// lookup finds the holder of a row.
 type lookup struct {
 	ctx     context.Context
 	reader  ovsdb.Reader
 	holders *holders
 }
 
-// heldBy returns the row of T's table with uuid among column, zero if there is
-// none: a holder that cannot be read is left out of the text.
+// heldBy returns the row of T's table with uuid in column, zero if not found: an unreadable holder is omitted from
+// the text.
 func heldBy[T ovsdb.Row](l lookup, column string, uuid ovsdb.UUID) holder[T] {
 	var zero T
 	if !l.reader.Has(zero.Table(), column) {
@@ -399,7 +393,7 @@ func onSwitch(l lookup, column string, uuid ovsdb.UUID) (Holder, Owner) {
 	return Holder{SwitchHolder, sw.Name}, OwnerOf(sw.ExternalIDs)
 }
 
-// line joins what is not empty as in `head (a, b)`.
+// line joins the non-empty arguments as `head (a, b)`.
 func line(head string, details ...string) string {
 	details = slices.DeleteFunc(details, func(s string) bool { return s == "" })
 	if len(details) == 0 {
@@ -408,7 +402,7 @@ func line(head string, details ...string) string {
 	return head + " (" + strings.Join(details, ", ") + ")"
 }
 
-// shortName is the name of a row that has none: what ovn-nbctl takes for it.
+// shortName returns a name for a row that has none, as ovn-nbctl accepts it.
 func shortName(uuid ovsdb.UUID) string {
 	if len(uuid) < 8 {
 		return string(uuid)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A form is how the value of an option is written.
+// A form is the encoding of an option's value.
 type form int
 
 const (
@@ -23,17 +23,16 @@ const (
 	formText
 	formHost    // an address or a name
 	formRoutes  // RFC 3442
-	formDomains // RFC 1035, names one after another
+	formDomains // RFC 1035, names in sequence
 )
 
-// An option is one that OVN puts into a reply.
+// An option is one that OVN puts in a reply.
 type option struct {
-	name string // as ovn-northd calls it
+	name string // ovn-northd's name
 	form form
 }
 
-// dhcpOptions4 are those of DHCP, by their codes; the table DHCP_Options of the
-// Southbound has them too.
+// dhcpOptions4 maps codes to DHCP options, as in the Southbound's DHCP_Options.
 var dhcpOptions4 = map[int]option{
 	1: {"netmask", formAddress}, 3: {"router", formAddress}, 6: {"dns_server", formAddress}, 7: {"log_server", formAddress},
 	9: {"lpr_server", formAddress}, 12: {"hostname", formText}, 15: {"domain_name", formText}, 16: {"swap_server", formAddress},
@@ -48,18 +47,17 @@ var dhcpOptions4 = map[int]option{
 	252: {"wpad", formText}, 253: {"next_server", formAddress}, 254: {"bootfile_name_alt", formText},
 }
 
-// dhcpOptions6 are those of DHCPv6.
+// dhcpOptions6 maps codes to DHCPv6 options.
 var dhcpOptions6 = map[int]option{
 	2: {"server_id", formMAC}, 5: {"ia_addr", formAddress6}, 23: {"dns_server", formAddress6}, 24: {"domain_search", formText},
 	39: {"fqdn", formDomains}, 59: {"bootfile_name", formText}, 254: {"bootfile_name_alt", formText},
 }
 
-// eventNames are those of an event, which all come with load balancers that have
-// no backends.
+// eventNames maps codes to event options, all for load balancers without backends.
 var eventNames = map[int]option{1: {"vip", formText}, 2: {"protocol", formText}, 3: {"load_balancer", formText}}
 
-// dhcpReply reads the reply to a DHCP request: the address that is offered, then
-// options, each with its code and length in a byte (RFC 2132).
+// dhcpReply parses the reply to a DHCP request: the offered address, then options with one byte each for code and
+// length (RFC 2132).
 func dhcpReply(b []byte) (list []string, whole bool) {
 	if len(b) < 4 {
 		return nil, false
@@ -76,10 +74,10 @@ func dhcpReply(b []byte) (list []string, whole bool) {
 	return list, len(b) == 0
 }
 
-// dhcpv6Options reads options with code and length in two bytes each (RFC 8415).
+// dhcpv6Options parses options with two bytes each for code and length (RFC 8415).
 func dhcpv6Options(b []byte) ([]string, bool) { return wideOptions(b, dhcpOptions6) }
 
-// eventOptions reads the number of an event and its options.
+// eventOptions parses an event number and its options.
 func eventOptions(b []byte) ([]string, bool) {
 	if len(b) < 4 {
 		return nil, false
@@ -104,7 +102,7 @@ func wideOptions(b []byte, known map[int]option) (list []string, whole bool) {
 	return list, len(b) == 0
 }
 
-// fragMTU reads the MTU that goes into an ICMP error, in two bytes or four.
+// fragMTU parses the MTU of an ICMP error, two or four bytes.
 func fragMTU(b []byte) ([]string, bool) {
 	switch len(b) {
 	case 2, 4:
@@ -113,7 +111,7 @@ func fragMTU(b []byte) ([]string, bool) {
 	return nil, false
 }
 
-// relayServers reads the addresses of the relay and of the server.
+// relayServers parses the addresses of the relay and of the server.
 func relayServers(b []byte) ([]string, bool) {
 	if len(b) != 8 {
 		return nil, false
@@ -121,8 +119,7 @@ func relayServers(b []byte) ([]string, bool) {
 	return []string{"relay=" + addresses(b[:4], 4), "server=" + addresses(b[4:], 4)}, true
 }
 
-// routerAdvertisement reads the message that answers a router solicitation (RFC 4861),
-// in OVN's words.
+// routerAdvertisement parses the reply to a router solicitation (RFC 4861), using OVN's terms.
 func routerAdvertisement(b []byte) (list []string, whole bool) {
 	const header = 16
 	if len(b) < header {
@@ -158,11 +155,10 @@ func routerAdvertisement(b []byte) (list []string, whole bool) {
 	return list, len(b) == 0
 }
 
-// preferences are those of a router or a route (RFC 4191).
+// preferences are the values of router and route preference (RFC 4191).
 var preferences = [4]string{"MEDIUM", "HIGH", "reserved", "LOW"}
 
-// advertised reads an option of a router advertisement, of at least 8 bytes; routes
-// are gathered apart.
+// advertised parses an option of a router advertisement, at least 8 bytes; routes are collected separately.
 func advertised(b []byte) string {
 	switch kind := b[0]; {
 	case kind == 1:
@@ -179,7 +175,7 @@ func advertised(b []byte) string {
 	return fmt.Sprintf("option %d=0x%x", b[0], b[2:])
 }
 
-// prefix6 is a prefix whose address may be cut short.
+// prefix6 returns a prefix whose address may be truncated.
 func prefix6(address []byte, length byte) string {
 	var full [16]byte
 	copy(full[:], address)
@@ -194,7 +190,7 @@ func optionText(known map[int]option, code int, value []byte) string {
 	return o.name + "=" + o.form.text(value)
 }
 
-// text is the value of an option; of one that has not the form its bytes.
+// text decodes the value of an option; a malformed one is printed as bytes.
 func (f form) text(b []byte) string {
 	switch {
 	case f == formText:
@@ -225,7 +221,7 @@ func (f form) text(b []byte) string {
 	return fmt.Sprintf("0x%x", b)
 }
 
-// addresses are addresses of so many bytes one after another.
+// addresses returns a sequence of addresses of size bytes each.
 func addresses(b []byte, size int) string {
 	var list []string
 	for a := range slices.Chunk(b, size) {
@@ -234,8 +230,7 @@ func addresses(b []byte, size int) string {
 	return strings.Join(list, " ")
 }
 
-// classlessRoutes reads routes as RFC 3442 writes them: the length of the prefix, as
-// many bytes of it as it has, the next hop.
+// classlessRoutes parses routes as in RFC 3442: prefix length, the significant bytes of the prefix, the next hop.
 func classlessRoutes(b []byte) (string, bool) {
 	var list []string
 	for len(b) > 0 {
@@ -252,11 +247,10 @@ func classlessRoutes(b []byte) (string, bool) {
 	return strings.Join(list, " "), true
 }
 
-// maxDomains is as much text as domain names become.
+// maxDomains limits the text of domain names.
 const maxDomains = 1 << 10
 
-// domains reads names as RFC 1035 writes them, one after another; empty ones fill up
-// what is left.
+// domains parses a sequence of RFC 1035 names; empty ones are padding.
 func domains(b []byte) (string, bool) {
 	var text []byte
 	for at := 0; at < len(b); {
@@ -272,8 +266,8 @@ func domains(b []byte) (string, bool) {
 	return string(text), true
 }
 
-// domain reads the name at an offset: labels that end with an empty one, or with the
-// offset at which the name goes on. It returns the offset behind it.
+// domain parses the name at an offset: labels that end with an empty one, or with the offset where the name
+// continues. It returns the offset after it.
 func domain(b []byte, at int) (name string, next int, ok bool) {
 	var labels []string
 	for i, size := at, 0; i < len(b) && size <= 255; {

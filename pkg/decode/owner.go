@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A CMS is the cloud management system of a deployment: it writes the Northbound, and will write it again.
+// A CMS is the cloud management system of a deployment: it writes the Northbound, and will overwrite changes.
 type CMS string
 
 // The management systems.
@@ -16,7 +16,7 @@ const (
 	OpenShiftSDN  CMS = "OpenShift SDN" // without OVN
 )
 
-// CMSOf is who writes rows of the Northbound with such external_ids; empty: no management system that is known.
+// CMSOf returns the CMS that writes Northbound rows with such external_ids; empty if unknown.
 func CMSOf(ids map[string]string) CMS {
 	if ids["vendor"] == "kube-ovn" {
 		return KubeOVN
@@ -26,7 +26,7 @@ func CMSOf(ids map[string]string) CMS {
 		switch {
 		case strings.HasPrefix(key, "k8s.ovn.org/"), key == "k8s-cluster-router", key == "k8s-ovn-topo-version":
 			return OVNKubernetes
-		case strings.HasPrefix(key, "neutron:"), key == "subnet_id": // that of DHCP options
+		case strings.HasPrefix(key, "neutron:"), key == "subnet_id": // subnet_id is set on DHCP options
 			cms = Neutron
 		}
 	}
@@ -36,31 +36,31 @@ func CMSOf(ids map[string]string) CMS {
 	return cms
 }
 
-// NeutronOwns reports whether Neutron wrote a row of a name.
+// NeutronOwns reports whether Neutron wrote a row, by its name and external_ids.
 func NeutronOwns(name string, ids map[string]string) bool {
 	return strings.HasPrefix(name, "neutron-") || CMSOf(ids) == Neutron
 }
 
-// A Role tells what a row is for that is not one of its owner's own rules.
+// A Role is the purpose of a row that is not one of its owner's own rules.
 type Role uint8
 
 // The roles.
 const (
 	Own         Role = iota
 	DefaultDeny      // denies what no NetworkPolicy or security group allows
-	Internal         // the CMS needs it for itself: nobody would change it
+	Internal         // internal to the CMS: nobody would change it
 )
 
-// An Owner is the object of a CMS for which a Northbound row was made. Its zero value is none.
+// An Owner is the object of a CMS for which a Northbound row was made. The zero value means none.
 type Owner struct {
 	CMS       CMS
 	Kind      string // "NetworkPolicy", "security group"
-	Namespace string // of Kubernetes, where the kind has one
+	Namespace string // in Kubernetes, if the kind is namespaced
 	Name      string
 	Role      Role
 }
 
-// String is the owner in words: "NetworkPolicy shop/web". It is empty for none.
+// String formats the owner: "NetworkPolicy shop/web"; empty if none.
 func (o Owner) String() string {
 	in := ""
 	if o.Namespace != "" {
@@ -77,16 +77,16 @@ func (o Owner) String() string {
 	return strings.TrimSpace(o.Kind + " " + o.FullName())
 }
 
-// MarshalText writes the owner in words, as JSON has it.
+// MarshalText formats the owner as in JSON.
 func (o Owner) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote: the words alone.
+// UnmarshalText reads the output of MarshalText: only its text.
 func (o *Owner) UnmarshalText(text []byte) error {
 	*o = Owner{Name: string(text)}
 	return nil
 }
 
-// FullName is the owner's name with its namespace: "shop/web".
+// FullName returns the owner's name with its namespace: "shop/web".
 func (o Owner) FullName() string {
 	if o.Namespace == "" {
 		return o.Name
@@ -94,7 +94,7 @@ func (o Owner) FullName() string {
 	return o.Namespace + "/" + o.Name
 }
 
-// OwnerOf reads the owner of a row from its external_ids.
+// OwnerOf reads a row's owner from its external_ids.
 func OwnerOf(ids map[string]string) Owner {
 	switch CMSOf(ids) {
 	case OVNKubernetes:
@@ -104,10 +104,10 @@ func OwnerOf(ids map[string]string) Owner {
 	case Neutron:
 		return neutronOwner(ids)
 	}
-	return cmp.Or(olderOVNKubernetesOwner(ids), kubeOVNOwner(ids)) // rows that do not say who wrote them
+	return cmp.Or(olderOVNKubernetesOwner(ids), kubeOVNOwner(ids)) // rows without an explicit writer
 }
 
-// portOwner is OwnerOf for a switch port, with the pod that OVN-Kubernetes means by a port named NAMESPACE_POD.
+// portOwner is OwnerOf for a switch port; OVN-Kubernetes names a pod's port NAMESPACE_POD.
 func portOwner(name string, ids map[string]string) Owner {
 	if namespace := ids["namespace"]; ids["pod"] == "true" {
 		if pod, ok := strings.CutPrefix(name, namespace+"_"); ok {
@@ -115,12 +115,12 @@ func portOwner(name string, ids map[string]string) Owner {
 		}
 	}
 	if ids["neutron:device_owner"] != "" && ids["neutron:port_name"] == "" {
-		return Owner{CMS: Neutron, Kind: "neutron port", Name: name} // its name is that of the port in neutron
+		return Owner{CMS: Neutron, Kind: "neutron port", Name: name} // its name is that of the port in Neutron
 	}
 	return OwnerOf(ids)
 }
 
-// namespaced is an owner by its name, which the separator divides from the namespace where the kind has one.
+// namespaced returns an owner by name; the separator divides it from the namespace if the kind has one.
 func namespaced(cms CMS, kind, separator, name string) Owner {
 	namespace, rest, ok := strings.Cut(name, separator)
 	if !ok {
@@ -129,8 +129,8 @@ func namespaced(cms CMS, kind, separator, name string) Owner {
 	return Owner{CMS: cms, Kind: kind, Namespace: namespace, Name: rest}
 }
 
-// ovnKubernetesOwner reads owner-type and name, which OVN-Kubernetes writes
-// since 2022; before, each object had keys of its own.
+// ovnKubernetesOwner reads owner-type and name, which OVN-Kubernetes writes since 2022; before, each kind of object
+// had its own keys.
 func ovnKubernetesOwner(ids map[string]string) Owner {
 	name := ids["k8s.ovn.org/name"]
 	ofKind := func(kind string, role Role) Owner {
@@ -178,8 +178,8 @@ func olderOVNKubernetesOwner(ids map[string]string) Owner {
 	return Owner{}
 }
 
-// kubeOVNOwner reads the keys of Kube-OVN's port groups, ports, routes and
-// switches. An ACL's owner is that of the port group in its "parent".
+// kubeOVNOwner reads the keys on Kube-OVN's port groups, ports, routes and switches. An ACL's owner is that of the
+// port group in its "parent".
 func kubeOVNOwner(ids map[string]string) Owner {
 	ofKind := func(kind, key string) Owner { return Owner{CMS: KubeOVN, Kind: kind, Name: ids[key]} }
 	node := ofKind("Node", "node")
@@ -190,7 +190,7 @@ func kubeOVNOwner(ids map[string]string) Owner {
 	case ids["node"] != "" && ids["np"] == "node/"+ids["node"]: // the group of all pods of a node
 		return node
 	case ids["np"] != "":
-		name := strings.SplitN(ids["np"], "/", 3) // address sets say the direction as well: NAMESPACE/NAME/ingress
+		name := strings.SplitN(ids["np"], "/", 3) // address sets include the direction: NAMESPACE/NAME/ingress
 		return namespaced(KubeOVN, "NetworkPolicy", "/", strings.Join(name[:min(len(name), 2)], "/"))
 	case ids["anp"] != "":
 		return ofKind("AdminNetworkPolicy", "anp")
@@ -210,7 +210,7 @@ func kubeOVNOwner(ids map[string]string) Owner {
 	return Owner{}
 }
 
-// neutronOwner reads the keys that neutron and Octavia write.
+// neutronOwner reads the keys that Neutron and Octavia write.
 func neutronOwner(ids map[string]string) Owner {
 	for _, k := range []struct{ key, kind string }{
 		{"neutron:security_group_rule_id", "security group rule"},
@@ -230,8 +230,8 @@ func neutronOwner(ids map[string]string) Owner {
 	return Owner{}
 }
 
-// parentOwner reads an ACL's external_ids:parent, as Kube-OVN writes it: the
-// switch that the ACL protects, or a port group that has an owner of its own.
+// parentOwner reads an ACL's external_ids:parent, as Kube-OVN writes it: the protected switch, or a port group that
+// has its own owner.
 func parentOwner(parent string, holder Holder) Owner {
 	if sg, ok := strings.CutPrefix(parent, "ovn.sg."); ok {
 		return Owner{CMS: KubeOVN, Kind: "SecurityGroup", Name: sg}
@@ -242,8 +242,8 @@ func parentOwner(parent string, holder Holder) Owner {
 	return Owner{}
 }
 
-// groupOwner reads the names that neutron gives its port groups: pg_ and the
-// security group's UUID with underscores, and one for what no rule allows.
+// groupOwner parses Neutron's port group names: pg_ and the security group's UUID with underscores, and one for
+// traffic that no rule allows.
 func groupOwner(holder Holder) Owner {
 	if holder.Kind != GroupHolder {
 		return Owner{}
@@ -264,10 +264,10 @@ const (
 	RouterHolder = "router"
 )
 
-// A Holder is the row that another one belongs to: an ACL to a port group or a switch. Its zero value is none.
+// A Holder is the row that another belongs to: a port group or switch for an ACL. The zero value means none.
 type Holder struct{ Kind, Name string }
 
-// String is the holder in words: "port group a123".
+// String formats the holder: "port group a123".
 func (h Holder) String() string {
 	if h.Name == "" {
 		return ""

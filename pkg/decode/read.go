@@ -11,16 +11,16 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// A Host is what a node knows of its numbers beside its database.
+// A Host provides what a node knows of its numbers besides its database.
 type Host interface {
 	// TLVMap returns the tunnel options of a bridge, as ovs-ofctl dump-tlv-map prints them.
 	TLVMap(ctx context.Context, bridge string) (string, error)
-	// ControllerVersion returns the reply of ovn-controller to the command version, empty if there is none soon.
+	// ControllerVersion returns ovn-controller's reply to the version command, empty if it does not reply soon.
 	ControllerVersion(ctx context.Context) string
 }
 
-// Read makes the decoder of a node from the databases of its zone and its own, read side by side. Each may be nil;
-// without a node's database its host is not asked.
+// Read returns the decoder of a node, from its zone's databases and its own, read concurrently. Each may be nil;
+// without a node's database, its host is not asked.
 func Read(ctx context.Context, north, south, vswitch ovsdb.Reader, host Host) (*Decoder, error) {
 	d := &Decoder{}
 	var (
@@ -53,14 +53,13 @@ func ReadLogical(ctx context.Context, southbound ovsdb.Reader) (*Logical, error)
 	return NewLogical(rows), nil
 }
 
-// ReadNames joins them with what a node knows of its numbers; l may be nil.
+// ReadNames joins l, which may be nil, with a node's own numbers.
 func ReadNames(ctx context.Context, vswitch ovsdb.Reader, host Host, l *Logical) (*Names, error) {
 	n, err := readNumbers(ctx, vswitch, host)
 	return NewNames(l, n.rows, n.tlvs, n.release), err
 }
 
-// ownNumbers are those of a node: its rows, tunnel options and the release of its ovn-controller, which says which flag
-// bits it uses.
+// ownNumbers are a node's rows, tunnel options and ovn-controller release, which determines the flag bits in use.
 type ownNumbers struct {
 	rows    Vswitch
 	tlvs    []openflow.TLV
@@ -75,7 +74,7 @@ func readNumbers(ctx context.Context, vswitch ovsdb.Reader, host Host) (ownNumbe
 	err := ovsdb.Load(ctx, vswitch, &n.rows)
 	if err == nil {
 		bridge := NewNames(nil, Vswitch{OpenvSwitch: n.rows.OpenvSwitch}, nil, release.Version{}).Bridge
-		n.tlvs = []openflow.TLV{openflow.OVNTunnelOption} // unless the node says otherwise
+		n.tlvs = []openflow.TLV{openflow.OVNTunnelOption} // unless the node reports another
 		if text, err := host.TLVMap(ctx, bridge); err == nil {
 			n.tlvs = openflow.ParseTLVMap(text)
 		}

@@ -10,18 +10,17 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// A Row is a Southbound row that a flow was made from, other than a logical
-// flow.
+// A Row is a Southbound row, other than a logical flow, that a flow was made from.
 type Row struct {
 	Table string // "Port_Binding"
 	UUID  ovsdb.UUID
-	Name  string // "default_web"; of a learned row, its address
-	Owner Owner  // of the CMS; may be none
+	Name  string // "default_web"; the address if learned
+	Owner Owner  // may be none
 	Text  string // "port default_web"
 }
 
-// Prefix returns the first 32 bits of a row's UUID, which ovn-controller uses
-// as the cookie of the flows it makes from it; false if the UUID is none.
+// Prefix returns the first 32 bits of a row's UUID, which ovn-controller uses as cookie of the row's flows; false if
+// the UUID is invalid.
 func Prefix(uuid ovsdb.UUID) (uint32, bool) {
 	if len(uuid) != 36 {
 		return 0, false
@@ -30,8 +29,7 @@ func Prefix(uuid ovsdb.UUID) (uint32, bool) {
 	return uint32(n), err == nil
 }
 
-// parseHint reads a stage-hint, the first 8 hexadecimal digits of a Northbound
-// row's UUID.
+// parseHint parses a stage-hint, the first 8 hexadecimal digits of a Northbound row's UUID.
 func parseHint(hint string) (uint32, bool) {
 	if len(hint) != 8 {
 		return 0, false
@@ -80,8 +78,7 @@ func (l *Logical) indexRows(rows Southbound) {
 	}
 }
 
-// madeFrom says which tables' rows the flows of ovn-controller's own tables
-// are made from.
+// madeFrom maps ovn-controller's own tables to the database tables that their flows are made from.
 var madeFrom = map[release.PhysicalTable][]string{
 	release.MACBinding: {"MAC_Binding", "Static_MAC_Binding"}, release.MACLookup: {"MAC_Binding", "Static_MAC_Binding"},
 	release.MACCacheUse: {"MAC_Binding", "Static_MAC_Binding"},
@@ -90,9 +87,8 @@ var madeFrom = map[release.PhysicalTable][]string{
 	release.CtSNATHairpin: {"Load_Balancer"}, release.ChkLBAffinity: {"Load_Balancer"},
 }
 
-// Rows returns the rows, other than logical flows, whose UUID begins with a
-// cookie; those that fit the table first of all. The table may be empty. Rows
-// that do not fit are left out where others do.
+// Rows returns the rows, other than logical flows, whose UUID begins with a cookie, those that fit the table first.
+// The table may be empty. Rows that do not fit are omitted if others do.
 func (l *Logical) Rows(cookie uint64, at release.PhysicalTable) []Row {
 	if cookie == 0 || cookie > 0xffffffff {
 		return nil
@@ -114,15 +110,14 @@ func (l *Logical) Rows(cookie uint64, at release.PhysicalTable) []Row {
 	return fitting
 }
 
-// kinds names the tables of rows for people.
+// kinds maps tables to readable names.
 var kinds = map[string]string{
 	"Port_Binding": "port", "Multicast_Group": "multicast group", "Chassis": "chassis",
 	"MAC_Binding": "MAC binding", "Static_MAC_Binding": "static MAC binding", "FDB": "FDB entry",
 	"Load_Balancer": "load balancer",
 }
 
-// object returns the row as an Object, for flows that come from nothing in the
-// Northbound or from nothing that says so.
+// object returns the row as an Object, for flows that come from no Northbound row, or none that is known.
 func (r Row) object() Object {
 	return Object{Kind: kinds[r.Table], Name: r.Name, UUID: r.UUID, Owner: r.Owner, Text: r.Text}
 }

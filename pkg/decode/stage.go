@@ -15,16 +15,16 @@ const (
 	Egress  Pipeline = "egress"
 )
 
-// A Kind says what a logical datapath is.
+// A Kind is the kind of a logical datapath.
 type Kind string
 
-// The kinds of logical datapath; the zero Kind is unknown.
+// The kinds of logical datapath; the zero Kind means unknown.
 const (
 	Switch Kind = "switch"
 	Router Kind = "router"
 )
 
-// stageOf reads kind and pipeline off a stage-name such as "lr_in_ip_routing".
+// stageOf parses kind and pipeline from a stage-name such as "lr_in_ip_routing".
 func stageOf(stage string) (Kind, Pipeline, bool) {
 	var (
 		kind     Kind
@@ -50,10 +50,8 @@ func stageOf(stage string) (Kind, Pipeline, bool) {
 	return kind, pipeline, kind != "" && pipeline != ""
 }
 
-// stageWords explains stages by the part of their name that lasted through the
-// releases, without its direction: "ls_acl" stands for ls_in_acl, ls_out_acl
-// and ls_in_acl_eval (23.06). The longest that fits wins; a star becomes the
-// pipeline.
+// stageWords explains stages by the part of the name that is the same in all releases, without direction: "ls_acl"
+// stands for ls_in_acl, ls_out_acl and ls_in_acl_eval (23.06). The longest match wins; a star becomes the pipeline.
 var stageWords = map[string]string{
 	"ls_port_sec_l2":          "port security: MAC address",
 	"ls_port_sec_ip":          "port security: IP address",
@@ -131,10 +129,8 @@ var stageWords = map[string]string{
 	"lr_delivery":        "delivery to the port",
 }
 
-// explainStage says in a few words what the stage named by
-// Logical_Flow.external_ids:stage-name does, in every release from 20.12 to
-// 26.03: explain("ls_in_acl_eval") is "ACL ingress". A stage that it does not
-// know comes back as it is.
+// explainStage describes in a few words what the stage in Logical_Flow.external_ids:stage-name does, for every
+// release from 20.12 to 26.03: explain("ls_in_acl_eval") is "ACL ingress". An unknown stage is returned as is.
 func explainStage(stage string) string {
 	_, pipeline, ok := stageOf(stage)
 	if !ok {
@@ -150,9 +146,8 @@ func explainStage(stage string) string {
 	return stage
 }
 
-// explainFlow is Explain for the stage of a logical flow, with ovn-northd's own
-// description of the flow where it has one (24.03 and later), which for drops
-// is the reason.
+// explainFlow explains a logical flow's stage, adding ovn-northd's own description of the flow if there is one (24.03
+// and later), which for drops is the reason.
 func explainFlow(row sb.LogicalFlowNames) string {
 	words := explainStage(row.ExternalIDs["stage-name"])
 	if desc := row.FlowDesc.Get(); desc != "" {

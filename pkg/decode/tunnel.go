@@ -8,13 +8,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
-// multicastKey is the first tunnel key of multicast groups; those of ports lie
-// below it.
+// multicastKey is the first tunnel key of multicast groups; ports' keys are lower.
 const multicastKey = 0x8000
 
-// OVNOption returns the index of the tun_metadata field that holds OVN's
-// Geneve option, false if the map has none: then ovn-controller has not set
-// the bridge up, or it was not asked.
+// OVNOption returns the index of the tun_metadata field that holds OVN's Geneve option; false if the map has none,
+// because ovn-controller has not set up the bridge or was not asked.
 func OVNOption(tlvs []openflow.TLV) (int, bool) {
 	for _, t := range tlvs {
 		if t.Class == openflow.OVNTunnelOption.Class && t.Type == openflow.OVNTunnelOption.Type {
@@ -25,16 +23,14 @@ func OVNOption(tlvs []openflow.TLV) (int, bool) {
 	return 0, false
 }
 
-// SplitOption reads OVN's Geneve option: the tunnel keys of the logical inport
-// (15 bits) and outport or multicast group (16 bits), ovn-architecture(7),
-// "Tunnel Encapsulations".
+// SplitOption decodes OVN's Geneve option: the tunnel keys of the logical inport (15 bits) and outport or multicast
+// group (16 bits), ovn-architecture(7), "Tunnel Encapsulations".
 func SplitOption(value uint32) (inport, outport uint64) {
 	return uint64(value >> 16 & 0x7fff), uint64(value & 0xffff)
 }
 
-// SplitVNI reads the VNI of a VXLAN tunnel between chassis: 12 bits of
-// datapath, 11 of outport, and one that makes it a multicast group. There is
-// no room for the inport. (The VNI of a VTEP's tunnel is the datapath alone.)
+// SplitVNI decodes the VNI of a VXLAN tunnel between chassis: 12 bits of datapath, 11 of outport, and one that marks
+// a multicast group. There is no room for the inport. (The VNI of a VTEP tunnel is the datapath alone.)
 func SplitVNI(vni uint64) (datapath, outport uint64) {
 	datapath, outport = vni&0xfff, vni>>12&0x7ff
 	if vni&(1<<23) != 0 {
@@ -46,14 +42,13 @@ func SplitVNI(vni uint64) (datapath, outport uint64) {
 // A TunnelEnd is the far end of a tunnel port of the integration bridge.
 type TunnelEnd struct {
 	Chassis string     // Chassis.name
-	Node    string     // Chassis.hostname, empty as long as the Southbound has not said it
+	Node    string     // Chassis.hostname, empty while unknown to the Southbound
 	Remote  netip.Addr // its encapsulation address
-	Local   netip.Addr // ours, since 24.03; else invalid
+	Local   netip.Addr // our address, since 24.03; else invalid
 }
 
-// parseTunnelID reads Port.external_ids:ovn-chassis-id, which is
-// CHASSIS@REMOTE up to 23.09 and CHASSIS@REMOTE%LOCAL from 24.03 on. A chassis
-// name may itself hold @ and %, addresses hold neither.
+// parseTunnelID parses Port.external_ids:ovn-chassis-id, CHASSIS@REMOTE up to 23.09 and CHASSIS@REMOTE%LOCAL from
+// 24.03 on. A chassis name may contain @ and %, addresses contain neither.
 func parseTunnelID(text string) (TunnelEnd, bool) {
 	i := strings.LastIndexByte(text, '@')
 	if i <= 0 {

@@ -12,9 +12,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// opcodes names the operations of ovn-controller's packet-in handling, by
-// their number in a controller action's userdata. Numbers were only ever
-// added (the last two in 24.09).
+// opcodes names ovn-controller's packet-in operations by their number in a controller action's userdata. Numbers were
+// only ever added (the last two in 24.09).
 var opcodes = []string{
 	"ARP", "PUT_ARP", "PUT_DHCP_OPTS", "ND_NA", "PUT_ND", "PUT_DHCPV6_OPTS", "DNS_LOOKUP", "LOG",
 	"PUT_ND_RA_OPTS", "ND_NS", "ICMP", "TCP_RESET", "ND_NA_ROUTER", "PUT_ICMP4_FRAG_MTU",
@@ -23,8 +22,7 @@ var opcodes = []string{
 	"ACTIVATION_STRATEGY", "MG_SPLIT_BUF", "DHCP_RELAY_REQ_CHK", "DHCP_RELAY_RESP_CHK",
 }
 
-// effects says what becomes of the packet for the operations that an operator
-// asks about.
+// effects describes what happens to the packet, for operations that operators ask about.
 var effects = map[string]string{
 	"ARP":                 "asks for the next hop's MAC by ARP",
 	"ND_NS":               "asks for the next hop's MAC by neighbour solicitation",
@@ -58,17 +56,16 @@ var effects = map[string]string{
 	"MG_SPLIT_BUF":        "continues with the rest of the multicast group",
 }
 
-// severities are those of an ACL's log, by their number in the userdata,
-// which is that of RFC 5424.
+// severities maps the numbers in the userdata of an ACL's log, as in RFC 5424.
 var severities = map[byte]string{1: "alert", 4: "warning", 5: "notice", 6: "info", 7: "debug"}
 
-// verdicts are those of an ACL's log, by their number in the userdata.
+// verdicts maps the numbers in the userdata of an ACL's log.
 var verdicts = map[byte]string{0: "allow", 1: "drop", 2: "reject", 3: "pass"}
 
 // Userdata is what a controller action asks ovn-controller to do with the
 // packet.
 type Userdata struct {
-	Opcode string // "REJECT"; "opcode 77" when it is a number that is unknown
+	Opcode string // "REJECT"; "opcode 77" if unknown
 	Effect string // "rejects the packet: TCP reset, or ICMP unreachable"; may be empty
 
 	// Of a LOG: what the ACL's log line will hold.
@@ -95,10 +92,9 @@ type Userdata struct {
 	Unread bool
 }
 
-// ParseUserdata reads the userdata of a controller action. It returns false for
-// bytes that are not OVN userdata.
+// ParseUserdata parses the userdata of a controller action. It returns false if the bytes are not OVN userdata.
 func ParseUserdata(data []byte) (Userdata, bool) {
-	// An opcode of 32 bits, then 32 bits of padding.
+	// A 32-bit opcode, then 32 bits of padding.
 	if len(data) < 8 {
 		return Userdata{}, false
 	}
@@ -139,8 +135,7 @@ func ParseUserdata(data []byte) (Userdata, bool) {
 	return u, true
 }
 
-// log reads the body of a LOG: verdict and severity in a byte each, then the
-// ACL's name to the end.
+// log parses the body of a LOG: verdict and severity in a byte each, then the ACL's name.
 func (u *Userdata) log(body []byte) {
 	if len(body) < 2 {
 		return
@@ -149,8 +144,8 @@ func (u *Userdata) log(body []byte) {
 	u.ACL = string(body[2:])
 }
 
-// withResult reads the body of an operation with a result bit: the header of its field
-// and its number, then options.
+// withResult parses the body of an operation with a result bit: the header of its field and the bit number, then
+// options.
 func (u *Userdata) withResult(body []byte, options func([]byte) ([]string, bool)) {
 	if len(body) < 8 {
 		u.Unread = true
@@ -166,14 +161,14 @@ func (u *Userdata) withResult(body []byte, options func([]byte) ([]string, bool)
 	}
 }
 
-// take reads options, as far as they can be read.
+// take parses as many options as it can.
 func (u *Userdata) take(body []byte, options func([]byte) ([]string, bool)) {
 	list, whole := options(body)
 	u.Options, u.Unread = list, !whole
 }
 
-// rest reads the body of an MG_SPLIT_BUF: where in the multicast group to go on, the
-// group, the table that does so.
+// rest parses the body of an MG_SPLIT_BUF: where in the multicast group to continue, the group, the table to continue
+// in.
 func (u *Userdata) rest(body []byte) {
 	if len(body) < 9 {
 		u.Unread = true
@@ -187,7 +182,7 @@ func (u *Userdata) rest(body []byte) {
 	}
 }
 
-// String says in words what happens to the packet.
+// String describes what happens to the packet.
 func (u Userdata) String() string {
 	if u.Opcode == "LOG" {
 		words := []string{u.Verdict, u.Severity}
@@ -203,10 +198,9 @@ func (u Userdata) String() string {
 	return "sends the packet to ovn-controller: " + u.Opcode
 }
 
-// Then says what the nested actions do to the packet that the controller makes, as
-// in "eth_src=0a:00:00:00:00:01, reg15=reg14, resubmit(,37)", or the options of its
-// reply; may be empty. Behind each action comes what name returns for it; that of a
-// write is a [openflow.SetField].
+// Then describes what the nested actions do to the packet that the controller makes, for example
+// "eth_src=0a:00:00:00:00:01, reg15=reg14, resubmit(,37)", or its reply's options; may be empty. Each action is
+// followed by what name returns for it; a write is passed as a [openflow.SetField].
 func (u Userdata) Then(name func(action any) string) string {
 	words := slices.Clone(u.Options)
 	for rest := u.Nested; len(rest) > 0; {
@@ -240,9 +234,8 @@ func (u Userdata) Then(name func(action any) string) string {
 	return strings.Join(words, ", ")
 }
 
-// notedMTU reads the MTU of an ICMP error that ovn-controller is told by a note, as
-// releases later than 23.03 do: a mark, the number of one of OVN's own fields, two
-// bytes to fill up, its value.
+// notedMTU parses the MTU of an ICMP error that a note passes to ovn-controller, as in releases after 23.03: a mark,
+// the number of one of OVN's own fields, two bytes of padding, the value.
 func notedMTU(b []byte) (string, bool) {
 	const mark, icmp4, icmp6 = "ovn\x00", 0, 1
 	if len(b) < 12 || string(b[:4]) != mark {
@@ -269,8 +262,8 @@ func bitsText(s packet.Subfield) string {
 	return fmt.Sprintf("%s[%d..%d]", s.Field.Name, s.Lo, s.Lo+s.Bits-1)
 }
 
-// inRegister is a part of xxreg0 or xreg4 as a part of the smallest register that has
-// all of it, which is what logical flows call it: reg0 is xxreg0[96..127].
+// inRegister maps part of xxreg0 or xreg4 to the smallest register that contains it, as logical flows name it: reg0
+// is xxreg0[96..127].
 func inRegister(s packet.Subfield) packet.Subfield {
 	for _, wide := range []struct{ from, to string }{{"xxreg", "xreg"}, {"xreg", "reg"}} {
 		text, ok := strings.CutPrefix(s.Field.Name, wide.from)
@@ -288,7 +281,7 @@ func inRegister(s packet.Subfield) packet.Subfield {
 	return s
 }
 
-// narrowed is a SetField of a part of a wide register as one of the smaller register.
+// narrowed maps a SetField on part of a wide register to the smaller register.
 func narrowed(a openflow.SetField) openflow.SetField {
 	lo, hi := 0, a.Mask.BitLen()
 	for lo < hi && !a.Mask.Bit(lo) {
@@ -305,8 +298,7 @@ func narrowed(a openflow.SetField) openflow.SetField {
 	return openflow.SetField{Field: s.Field, Value: a.Value.Shr(down), Mask: a.Mask.Shr(down)}
 }
 
-// swapped finds the two fields that actions begin to swap: OVN puts both on the
-// stack, and takes them off in the same order.
+// swapped finds the two fields that the actions begin to swap: OVN pushes both, and pops them in the same order.
 func swapped(actions openflow.Actions) (a, b *packet.Field, ok bool) {
 	if len(actions) < 4 {
 		return nil, nil, false

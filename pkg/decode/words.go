@@ -10,7 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// HasNames reports whether values of a field may have names.
+// HasNames reports whether a field's values may have names.
 func HasNames(f *packet.Field) bool {
 	switch f.Name {
 	case "metadata", "reg10", "reg11", "reg12", "reg13", "reg14", "reg15", "tun_id", "in_port", "ct_zone", "ct_mark", "ct_label":
@@ -19,8 +19,7 @@ func HasNames(f *packet.Field) bool {
 	return strings.HasPrefix(f.Name, "tun_metadata")
 }
 
-// Value says what the bits of a field that mask has mean in a place. lo is the
-// lowest of the bits that are written.
+// Value describes the bits of a field covered by mask, at a place. lo is the lowest written bit.
 func (n *Namer) Value(f *packet.Field, value, mask packet.Value, lo int, at Context) string {
 	switch f.Name {
 	case "reg10":
@@ -38,7 +37,7 @@ func (n *Namer) Value(f *packet.Field, value, mask packet.Value, lo int, at Cont
 	}
 	text := n.Annotate(f, value, at)
 	switch {
-	case text == "" && n.plain && !at.VXLAN: // a VNI of VXLAN may be anybody's
+	case text == "" && n.plain && !at.VXLAN: // a VXLAN VNI may not be OVN's
 		return plainField(f.Name, value.Lo)
 	case text != "" && (f.Name == "reg14" || f.Name == "reg15"):
 		if port := n.Port(at.Metadata, value.Lo); port != nil {
@@ -48,8 +47,8 @@ func (n *Namer) Value(f *packet.Field, value, mask packet.Value, lo int, at Cont
 	return text
 }
 
-// Written is Value for a write to a field. It is to the tunnel's fields where the
-// datapath becomes known only then.
+// Written is Value for a write to a field. For the tunnel's fields, the datapath may become known only with the
+// write.
 func (n *Namer) Written(f *packet.Field, value, mask packet.Value, lo int, at Context) string {
 	if at.Metadata == 0 && strings.HasPrefix(f.Name, "tun_") {
 		at.Metadata = at.TunID
@@ -57,7 +56,7 @@ func (n *Namer) Written(f *packet.Field, value, mask packet.Value, lo int, at Co
 	return n.Value(f, value, mask, lo, at)
 }
 
-// ownerText says who made a logical port, unless its name does.
+// ownerText returns a logical port's owner, unless the port's name already shows it.
 func ownerText(port *Port) string {
 	if port.Owner == (Owner{}) || port.Owner.Kind == "Pod" {
 		return ""
@@ -65,8 +64,7 @@ func ownerText(port *Port) string {
 	return " (" + port.Owner.String() + ")"
 }
 
-// flagsText names the bits of reg10 that are set, and with ! those that are
-// asked to be clear.
+// flagsText names the bits of reg10 that are set, and with ! those that must be clear.
 func flagsText(value, mask packet.Value, v release.Version) string {
 	names := release.FlagNames(uint32(value.Lo), v)
 	if mask != packet.Ones(32) {
@@ -92,14 +90,14 @@ func connectionText(text func(packet.Value, release.Version) string, full, value
 		}
 	}
 	if len(words) == 1 && strings.Contains(words[0], "0x") && !strings.ContainsAny(words[0], "=,") {
-		return "" // no bit of it has a meaning
+		return "" // none of its bits has a meaning
 	}
 	return strings.Join(words, ",")
 }
 
-// optionText reads OVN's tunnel option, or the part of it from bit lo on.
+// optionText decodes OVN's tunnel option, or the part of it from bit lo on.
 func (n *Namer) optionText(f *packet.Field, value uint32, lo int, at Context) string {
-	field := "tun_metadata0" // as nearly always
+	field := "tun_metadata0" // nearly always
 	if index, ok := n.OptionField(); ok {
 		field = "tun_metadata" + strconv.Itoa(index)
 	}
@@ -109,8 +107,8 @@ func (n *Namer) optionText(f *packet.Field, value uint32, lo int, at Context) st
 	return n.Option(value, lo < 16, at)
 }
 
-// Option says from which logical port a packet in a tunnel comes and, if the
-// value is whole, to which it goes.
+// Option describes which logical port a packet in a tunnel comes from and, if the value is whole, which one it goes
+// to.
 func (n *Namer) Option(value uint32, whole bool, at Context) string {
 	inport, outport := SplitOption(value)
 	datapath := at.TunID
@@ -138,8 +136,7 @@ func (n *Namer) logicalPort(datapath, key uint64) string {
 	return plainPort(key)
 }
 
-// PortName says what is behind an OpenFlow port of a bridge; empty if the bridge
-// is unknown.
+// PortName describes what is behind a bridge's OpenFlow port; empty if the bridge is unknown.
 func (n *Namer) PortName(bridge string, port packet.PortID) string {
 	if port.Name != "" {
 		return n.InterfaceName(port.Name)
@@ -153,7 +150,7 @@ func (n *Namer) PortName(bridge string, port packet.PortID) string {
 	return ""
 }
 
-// behind says what is behind a port of a bridge, and by which interface.
+// behind describes what is behind a bridge's port, and its interface.
 func (n *Namer) behind(p OFPort) string {
 	text := p.String()
 	if p.LogicalPort != "" && p.Peer == "" {
@@ -167,11 +164,10 @@ func (n *Namer) behind(p OFPort) string {
 	return text
 }
 
-// openFlowName is as much of an interface's name as OpenFlow has room for.
+// openFlowName is the maximum length of an interface name in OpenFlow.
 const openFlowName = 15
 
-// interfaceNamed finds an interface by its name, or by as much of it as OpenFlow
-// writes if only one begins so.
+// interfaceNamed finds an interface by name, or by OpenFlow's truncated name if it is unique.
 func (n *Namer) interfaceNamed(name string) (OFPort, bool) {
 	p, ok := n.interfaceCalled(name)
 	if ok || len(name) != openFlowName {
@@ -188,8 +184,7 @@ func (n *Namer) interfaceNamed(name string) (OFPort, bool) {
 	return p, ok
 }
 
-// InterfaceName says what is behind an interface; empty if that is no more than
-// the interface.
+// InterfaceName describes what is behind an interface; empty if it is just the interface.
 func (n *Namer) InterfaceName(name string) string {
 	p, ok := n.interfaceNamed(name)
 	if !ok || p.String() == name {
@@ -198,8 +193,7 @@ func (n *Namer) InterfaceName(name string) string {
 	return p.String()
 }
 
-// DatapathPort names a port of the datapath, which is written as its number there
-// or as a name.
+// DatapathPort names an OVS datapath port, written as its number there or as a name.
 func (n *Namer) DatapathPort(text string) string {
 	name := text
 	if number, err := strconv.ParseUint(text, 10, 16); err == nil {
@@ -207,7 +201,7 @@ func (n *Namer) DatapathPort(text string) string {
 			return ""
 		}
 	}
-	switch { // one port of the datapath serves all tunnels of a kind
+	switch { // one OVS datapath port serves all tunnels of a type
 	case strings.HasPrefix(name, "genev"):
 		return "Geneve tunnels"
 	case strings.HasPrefix(name, "vxlan"):
@@ -225,8 +219,8 @@ func (n *Namer) DatapathPort(text string) string {
 	return n.InterfaceName(name)
 }
 
-// UserdataText says what ovn-controller is asked to do with a packet, and in
-// braces with the packet that it makes.
+// UserdataText describes what ovn-controller is asked to do with a packet, followed in braces by what it does with
+// the packet that it makes.
 func (n *Namer) UserdataText(ctx context.Context, data []byte, at Context) string {
 	u, ok := ParseUserdata(data)
 	if !ok {
@@ -257,8 +251,7 @@ func (n *Namer) UserdataText(ctx context.Context, data []byte, at Context) strin
 	return text
 }
 
-// plainPort names a port or a multicast group by its number; the numbers of the
-// first two groups are the same everywhere.
+// plainPort names a port or multicast group by number; the first two groups have the same number everywhere.
 func plainPort(key uint64) string {
 	switch {
 	case key == 0x8000:
@@ -271,7 +264,7 @@ func plainPort(key uint64) string {
 	return fmt.Sprintf("logical port %d", key)
 }
 
-// plainField says what a value is for where no database has its name.
+// plainField explains a value that no database names.
 func plainField(name string, n uint64) string {
 	switch name {
 	case "metadata":
@@ -292,8 +285,8 @@ func plainField(name string, n uint64) string {
 	return ""
 }
 
-// plainTable says what a table is for where neither flows nor release are known:
-// what all releases up to 26.03 have in common.
+// plainTable explains a table if neither flows nor release are known, from what all releases up to 26.03 have in
+// common.
 func plainTable(of int) string {
 	switch {
 	case of == 0:

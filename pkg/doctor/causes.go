@@ -2,8 +2,8 @@ package doctor
 
 import "slices"
 
-// explain puts each finding that another one explains under that one. [Check.Causes] has which check explains which;
-// whether two findings are related shows in their objects.
+// explain nests each finding under the one that explains it. [Check.Causes] says which check explains which; whether
+// two findings are related follows from their objects.
 func explain(found []Finding, causes map[string][]string) []Finding {
 	parent := make([]int, len(found))
 	for i := range found {
@@ -17,7 +17,7 @@ func explain(found []Finding, causes map[string][]string) []Finding {
 	return assemble(found, parent)
 }
 
-// closest is the finding of some checks that explains the i-th best; -1: none does.
+// closest returns the finding of some checks that best explains i; -1 if none.
 func closest(found []Finding, parent []int, i int, causes []string) int {
 	best, closeness := -1, 0
 	for _, cause := range causes {
@@ -33,7 +33,7 @@ func closest(found []Finding, parent []int, i int, causes []string) int {
 	return best
 }
 
-// above reports whether i is j or stands above it, so that j may not come above i.
+// above reports whether i is j or above it, so that j must not come above i.
 func above(parent []int, j, i int) bool {
 	for ; j >= 0; j = parent[j] {
 		if j == i {
@@ -60,8 +60,8 @@ func assemble(found []Finding, parent []int) []Finding {
 	return under(-1)
 }
 
-// related is how close a finding is to one that may explain it: 0 is not at all, a common object is closest, then a
-// common node, then a cause that concerns the whole deployment.
+// related returns how close a finding is to a possible cause: 0 is unrelated; a common object is closest, then a common
+// node, then a cause that concerns the whole deployment.
 func related(f, cause *Finding) int {
 	for _, o := range f.objects() {
 		if o.Kind != "node" && slices.Contains(cause.objects(), o) {
@@ -80,10 +80,10 @@ func related(f, cause *Finding) int {
 	return 0
 }
 
-// objects are all objects of a finding.
+// objects returns all objects of a finding.
 func (f *Finding) objects() []Object { return append([]Object{f.Object}, f.Also...) }
 
-// nodes are the nodes of a finding.
+// nodes returns the nodes of a finding.
 func (f *Finding) nodes() []string {
 	var out []string
 	for _, o := range f.objects() {

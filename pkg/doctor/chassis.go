@@ -15,13 +15,13 @@ import (
 type Chassis struct {
 	*snapshot.Host
 	OVS      *snapshot.Switch
-	SystemID string               // empty: it has none
+	SystemID string               // empty if it has none
 	Bridge   string               // the integration bridge
-	SB       *snapshot.Southbound // nil: it was not read
-	Row      *sb.Chassis          // nil: the Southbound has none of that name, or was not read
+	SB       *snapshot.Southbound // nil if not read
+	Row      *sb.Chassis          // nil if the Southbound has no such row, or was not read
 }
 
-// Chassis are the nodes that should run OVN and whose Open_vSwitch database can be read; the others are reported as
+// Chassis yields the nodes that should run OVN and whose Open_vSwitch database can be read; others are reported as
 // unknown.
 func (p *Pass) Chassis() iter.Seq[*Chassis] {
 	return EachHost(p, "no node that runs OVN can be read from here", p.chassisOf)
@@ -51,7 +51,7 @@ func (p *Pass) chassisOf(h *snapshot.Host) (*Chassis, bool) {
 	return c, true
 }
 
-// Southbound is the Southbound of the node's zone, or the reason why it was not read.
+// Southbound returns the Southbound of the node's zone, or why it was not read.
 func (c *Chassis) Southbound() (*snapshot.Southbound, error) {
 	z := c.Zone()
 	if z == nil {
@@ -60,7 +60,7 @@ func (c *Chassis) Southbound() (*snapshot.Southbound, error) {
 	return z.Southbound()
 }
 
-// SouthboundOf is the Southbound of a host's zone; nil: it was not read.
+// SouthboundOf returns the Southbound of a host's zone; nil if not read.
 func SouthboundOf(h *snapshot.Host) *snapshot.Southbound {
 	z := h.Zone()
 	if z == nil {
@@ -73,7 +73,7 @@ func SouthboundOf(h *snapshot.Host) *snapshot.Southbound {
 	return rows
 }
 
-// PortBindings are the rows of Port_Binding by logical port.
+// PortBindings maps logical ports to rows of Port_Binding.
 func PortBindings(s *snapshot.Southbound) map[string]*sb.PortBindingBrief {
 	return Index(s.PortBindings, func(b *sb.PortBindingBrief) string { return b.LogicalPort })
 }
@@ -86,7 +86,7 @@ func ChassisLabel(c *sb.Chassis) string {
 	return fmt.Sprintf("%s (%s)", c.Hostname, c.Name)
 }
 
-// ChassisLabelOf is the label of the chassis with a UUID.
+// ChassisLabelOf returns the label of the chassis with a UUID.
 func ChassisLabelOf(s *snapshot.Southbound, id ovsdb.UUID) string {
 	for c := range Each(s.Chassis) {
 		if c.UUID == id {

@@ -13,21 +13,21 @@ import (
 type Check struct {
 	Name     string // "bridge-ip-lost": flags, JSON, docs/checks/bridge-ip-lost.md
 	Category string // "node-os", "ovs", "sb", …
-	Doc      string // the title, which says what is wrong when it finds something; then a paragraph
+	Doc      string // the title, which names the fault; then a paragraph
 	// Causes are the checks whose findings explain this one's, on the same node
 	// or object.
 	Causes []string
-	// Sample is how far apart two samples of a counter must be; 0: the check needs one sample.
+	// Sample is the minimum time between two samples of a counter; 0: one sample is enough.
 	Sample time.Duration
-	// Settle is for state that may be passing, such as a port that is being added: a fault is reported only if it is
-	// found again some seconds later.
+	// Settle is for state that may be passing, such as a port being added: a fault is reported only if found again some
+	// seconds later.
 	Settle bool
-	// Begin starts reading what takes longest before any check runs, and does not wait for it; it may be nil.
+	// Begin starts the slowest reads before any check runs, without waiting; may be nil.
 	Begin func(*snapshot.Deployment)
 	Run   func(*Pass)
 }
 
-// Title is the first line of Doc.
+// Title returns the first line of Doc.
 func (c *Check) Title() string {
 	title, _, _ := strings.Cut(c.Doc, "\n")
 	return title
@@ -45,30 +45,30 @@ const (
 	OK      Result = "ok"
 )
 
-// A Finding is one fault that a check found, or why it could not look for one.
+// A Finding is one fault that a check found, or why the check could not be decided.
 type Finding struct {
 	Check  string `json:"check"`
 	Result Result `json:"result"`
 	Object Object `json:"object"`
-	// Reason tells apart what one check can find about one object: a constant word such as "no-address". Check,
-	// Zone, Object and Reason identify a finding; its texts may hold counters and change from one sample to the next.
+	// Reason distinguishes a check's findings about one object: a constant word such as "no-address". Check, Zone,
+	// Object and Reason identify a finding; its texts may hold counters and change between samples.
 	Reason string `json:"reason,omitempty"`
-	// Zone is the zone of a logical object, where several zones were read: they may have objects of one name.
+	// Zone is the zone of a logical object if several zones were read: names are unique only within a zone.
 	Zone string `json:"zone,omitempty"`
-	// Also are the other objects that it concerns, nodes among them. They tie causes to consequences, and findings to
-	// the objects that a person names.
+	// Also are other objects that it concerns, including nodes. They link causes to consequences, and findings to the
+	// objects that a person names.
 	Also     []Object   `json:"also"`
 	Title    string     `json:"title"` // what is seen, one sentence without period
 	Evidence []Evidence `json:"evidence"`
 	Cause    string     `json:"cause,omitempty"`
 	Effect   string     `json:"effect,omitempty"` // what it breaks
-	Next     string     `json:"next,omitempty"`   // what to do, where no Fix does it: a command or a sentence
-	// Fix repairs it; nil: there is advice only.
+	Next     string     `json:"next,omitempty"`   // what to do if no Fix does it: a command or a sentence
+	// Fix repairs it; nil if there is only advice.
 	Fix *fixes.Call `json:"fix,omitzero"`
 	// Consequences are findings that this one explains.
 	Consequences []Finding `json:"consequences"`
 
-	// Lasting says that it took seconds to see, so that it need not settle.
+	// Lasting means that it was observed over seconds, so it need not settle.
 	Lasting bool `json:"-"`
 }
 
@@ -80,15 +80,15 @@ type ID struct {
 	Reason string
 }
 
-// ID is what stays the same when the fault is found again.
+// ID returns what stays the same when the fault is found again.
 func (f *Finding) ID() ID { return ID{f.Check, f.Zone, f.Object, f.Reason} }
 
-// Concern adds other objects that the finding concerns, those that have a name.
+// Concern adds other objects that the finding concerns, skipping unnamed ones.
 func (f *Finding) Concern(objects ...Object) {
 	f.Also = append(f.Also, slices.DeleteFunc(objects, func(o Object) bool { return o.Name == "" })...)
 }
 
-// Show adds evidence, if it says anything.
+// Show adds evidence that is not empty.
 func (f *Finding) Show(evidence ...Evidence) {
 	f.Evidence = append(f.Evidence, slices.DeleteFunc(evidence, func(e Evidence) bool { return e.Says == "" })...)
 }

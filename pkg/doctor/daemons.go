@@ -19,7 +19,7 @@ type SilentDaemon struct {
 	Expected []string        // why it should run: "the pidfile …"
 }
 
-// SilentDaemons are the daemons of a program that should run and do not reply. Where that cannot be read, the host is
+// SilentDaemons yields the daemons of a program that should run and do not reply. Hosts where that cannot be read are
 // reported as unknown.
 func SilentDaemons(daemon string) func(*Pass) iter.Seq[*SilentDaemon] {
 	why := "no host that should run " + daemon + " can be read from here"
@@ -49,11 +49,11 @@ func silentDaemon(p *Pass, h *snapshot.Host, daemon string) (d *SilentDaemon, ap
 // Object is the daemon on its host.
 func (d *SilentDaemon) Object() Object { return DaemonObject(d.Host, d.Daemon) }
 
-// Evidence is what is seen of the daemon: its sockets, its processes and the end of its log.
+// Evidence returns the daemon's sockets, its processes and the end of its log.
 func (d *SilentDaemon) Evidence() []Evidence {
 	var list []Evidence
 	for i, s := range d.State.Sockets {
-		// A socket left by a dead process means nothing beside a live one, and of several the last is enough.
+		// A dead process's socket means nothing beside a live one's, and of several the last is enough.
 		if s.State != node.Hung && (d.State.Liveness == snapshot.Hung || i < len(d.State.Sockets)-1) {
 			continue
 		}
@@ -88,7 +88,7 @@ func (d *SilentDaemon) Evidence() []Evidence {
 	return list
 }
 
-// Finding is that the daemon does not run, or hangs. The fix starts it, unless it runs in a container.
+// Finding reports that the daemon does not run, or hangs. The fix starts it, unless it runs in a container.
 func (d *SilentDaemon) Finding(effect string, fix *fixes.Call) Finding {
 	f := Finding{
 		Object:   d.Object(),
@@ -111,7 +111,7 @@ func (d *SilentDaemon) Finding(effect string, fix *fixes.Call) Finding {
 	return f
 }
 
-// Replies reports whether a daemon of a host replies; it is false where that cannot be read.
+// Replies reports whether a host's daemon replies; false if that cannot be read.
 func Replies(h *snapshot.Host, daemon string) bool {
 	d, err := h.Daemon(daemon)
 	return err == nil && d.Liveness == snapshot.Answers
@@ -123,7 +123,7 @@ func ControllerReplies(h *snapshot.Host) bool {
 	return err == nil && d.Liveness != snapshot.Refused
 }
 
-// ProcessesOf are the processes of a daemon; none where they cannot be read.
+// ProcessesOf returns a daemon's processes; none if they cannot be read.
 func ProcessesOf(h *snapshot.Host, daemon string) []node.Process {
 	all, err := h.Processes()
 	if err != nil {
@@ -138,7 +138,7 @@ func ProcessesOf(h *snapshot.Host, daemon string) []node.Process {
 	return list
 }
 
-// InContainer is the process of a daemon that runs in a container; nil: none does.
+// InContainer returns a daemon's process that runs in a container; nil if none.
 func InContainer(h *snapshot.Host, daemon string) *node.Process {
 	for _, p := range ProcessesOf(h, daemon) {
 		if p.Container {
@@ -148,7 +148,7 @@ func InContainer(h *snapshot.Host, daemon string) *node.Process {
 	return nil
 }
 
-// lastTrouble is the line at the end of a daemon's log that shows why it ended; empty: there is none.
+// lastTrouble returns the line at the end of a daemon's log that shows why it ended; empty if none.
 func lastTrouble(h *snapshot.Host, daemon string) string {
 	log, err := h.Log(daemon)
 	if err != nil {

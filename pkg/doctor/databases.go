@@ -18,7 +18,7 @@ type Server struct {
 	Host *snapshot.Host
 }
 
-// Servers are the servers of OVN's databases on the hosts that can be read.
+// Servers returns the servers of OVN's databases on readable hosts.
 func (p *Pass) Servers() []Server {
 	var wg sync.WaitGroup
 	for _, h := range p.Hosts {
@@ -43,7 +43,7 @@ func (s *Server) Object() Object {
 	return Object{Kind: "database", Name: s.Database, Node: s.Host.Name}
 }
 
-// Also are the database as a whole and the host.
+// Also returns the database as a whole and the host.
 func (s *Server) Also() []Object {
 	return []Object{DatabaseObject(s.Database), NodeObject(s.Host.Name)}
 }
@@ -53,12 +53,12 @@ func (s *Server) ControlCommand(command string) string {
 	return fmt.Sprintf("ovn-appctl -t %s/%s.ctl %s", RunDir(s.Host), s.Control, command)
 }
 
-// Reply is what the server replied to a control command.
+// Reply is the server's reply to a control command, as a source.
 func (s *Server) Reply(command string) Source {
 	return Source{ReplySource, command + " on " + s.Host.Name, s.ControlCommand(command)}
 }
 
-// RunDir is the run directory of OVN on a host, as it is written in commands.
+// RunDir returns OVN's run directory on a host, as written in commands.
 func RunDir(h *snapshot.Host) string {
 	if dir := h.Dirs().OVNRun; dir != "" {
 		return dir
@@ -66,7 +66,7 @@ func RunDir(h *snapshot.Host) string {
 	return "/var/run/ovn"
 }
 
-// DatabasePart is what ovn-ctl(8) and the systemd units call a database: nb or sb.
+// DatabasePart returns what ovn-ctl(8) and the systemd units call a database: nb or sb.
 func DatabasePart(database string) string {
 	if database == "OVN_Northbound" {
 		return "nb"
@@ -74,7 +74,7 @@ func DatabasePart(database string) string {
 	return "sb"
 }
 
-// Members are the servers of clustered databases that reply, with their cluster/status.
+// Members returns the servers of clustered databases that reply, with their cluster/status.
 func (p *Pass) Members() []Member {
 	all := p.Servers()
 	var wg sync.WaitGroup
@@ -96,7 +96,7 @@ func (p *Pass) Members() []Member {
 	return found
 }
 
-// Clustered are the members, the leaders first. If there is none, the check is skipped.
+// Clustered returns the members, leaders first. If there is none, the check is skipped.
 func (p *Pass) Clustered() []Member {
 	found := p.Members()
 	if len(found) > 0 {
@@ -111,7 +111,7 @@ func (p *Pass) Clustered() []Member {
 	return nil
 }
 
-// ServersElsewhere is why a check of database servers is skipped where none is at hand.
+// ServersElsewhere is why a check of database servers is skipped if none is readable.
 const ServersElsewhere = "the database servers are on other hosts: run ovnctl doctor there"
 
 // A Member is a server of a clustered database with its cluster/status.
@@ -120,7 +120,7 @@ type Member struct {
 	*snapshot.Member
 }
 
-// Status is evidence from lines of the member's cluster/status, by their keys.
+// Status is evidence from lines of the member's cluster/status, by key.
 func (m *Member) Status(keys ...string) Evidence {
 	var lines []string
 	for line := range strings.Lines(m.Text) {
@@ -132,7 +132,7 @@ func (m *Member) Status(keys ...string) Evidence {
 	return Evidence{Source: m.source(), Says: strings.Join(lines, "; ")}
 }
 
-// Peer is the line of the member's cluster/status about another member.
+// Peer returns the line of the member's cluster/status about another member.
 func (m *Member) Peer(of snapshot.Peer) Evidence {
 	says := of.ID + " at " + of.Address
 	for line := range strings.Lines(m.Text) {
@@ -155,7 +155,7 @@ func DatabaseReader(z *snapshot.Zone, database string) (ovsdb.Reader, error) {
 	return z.SB()
 }
 
-// Recent are the lines of a log since a moment for which a condition holds.
+// Recent returns the lines of a log since a time that satisfy a condition.
 func Recent(lines []snapshot.LogLine, since time.Time, holds func(snapshot.LogLine) bool) []snapshot.LogLine {
 	var out []snapshot.LogLine
 	for _, l := range lines {
@@ -166,7 +166,7 @@ func Recent(lines []snapshot.LogLine, since time.Time, holds func(snapshot.LogLi
 	return out
 }
 
-// Endpoints are those of a list with commas: "ssl:10.0.0.1:6642".
+// Endpoints splits a comma-separated list: "ssl:10.0.0.1:6642".
 func Endpoints(list string) []string {
 	var out []string
 	for r := range strings.SplitSeq(list, ",") {
@@ -177,7 +177,7 @@ func Endpoints(list string) []string {
 	return out
 }
 
-// EndpointHost is the address of an endpoint without its port.
+// EndpointHost returns the address of an endpoint without its port.
 func EndpointHost(remote string) string {
 	_, address, _ := strings.Cut(remote, ":")
 	u := url.URL{Host: address}

@@ -16,7 +16,7 @@ type Evidence struct {
 	Says   string `json:"says"`
 }
 
-// A SourceKind is the sort of place that evidence was read from.
+// A SourceKind is the kind of source that evidence was read from.
 type SourceKind string
 
 // The kinds of sources.
@@ -37,11 +37,11 @@ const (
 type Source struct {
 	Kind SourceKind
 	text string
-	// Command is the command of the classic tools that shows the same; empty: there is none.
+	// Command is the classic command that shows the same; empty if none.
 	Command string
 }
 
-// String is the source in words: "Southbound MAC_Binding 3f2a91bc", "file /etc/default/ovn-host line 4".
+// String returns the source in words: "Southbound MAC_Binding 3f2a91bc", "file /etc/default/ovn-host line 4".
 func (s Source) String() string { return s.text }
 
 // MarshalText writes the source as String does.
@@ -53,23 +53,23 @@ func (s *Source) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// On is the source with the node that it is on.
+// On returns the source with its node.
 func (s Source) On(node string) Source {
 	s.text += " on " + node
 	return s
 }
 
-// Says is evidence from the source.
+// Says returns evidence from the source.
 func (s Source) Says(text string) Evidence { return Evidence{Source: s, Says: text} }
 
-// InPod is the source as it is in a pod's network namespace.
+// InPod returns the source as seen in a pod's network namespace.
 func (s Source) InPod() Source {
 	s.text += " in the pod"
 	s.Command = ""
 	return s
 }
 
-// NB is a row of the Northbound, by the start of its UUID or by its name; without either the whole table.
+// NB is a Northbound row, by the start of its UUID or by name; without either the whole table.
 func NB(table, row string) Source { return ovnRow("Northbound", "ovn-nbctl", table, row) }
 
 // SB is a row of the Southbound, as [NB].
@@ -140,7 +140,7 @@ func Link(name string) Source {
 	return Source{LinkSource, "link " + name, "ip -details address show dev " + inShell(name)}
 }
 
-// Addresses are those of a link.
+// Addresses are a link's addresses.
 func Addresses(link string) Source {
 	s := Link(link)
 	s.text = "addresses of link " + link
@@ -158,12 +158,12 @@ func Links() Source { return Source{LinkSource, "links", "ip -details link show"
 // Routes are all routes of a node.
 func Routes() Source { return Source{LinkSource, "routes", "ip route show table all"} }
 
-// Flows are the OpenFlow flows of a bridge.
+// Flows are a bridge's OpenFlow flows.
 func Flows(bridge string) Source {
 	return Source{FlowSource, "flows of bridge " + bridge, "ovs-ofctl dump-flows " + inShell(bridge)}
 }
 
-// Reply is what a daemon replied to a control command.
+// Reply is a daemon's reply to a control command.
 func Reply(daemon, command string) Source {
 	tool := "ovs-appctl"
 	if strings.HasPrefix(daemon, "ovn-") {
@@ -181,7 +181,7 @@ func Socket(text string) Source { return Source{Kind: SocketSource, text: text} 
 // Endpoint is what connecting to an endpoint of a database shows: "ssl:10.0.0.1:6642".
 func Endpoint(remote string) Source { return Socket("connecting to " + remote) }
 
-// FileSystem is the file system that a path lies on.
+// FileSystem is the file system that contains a path.
 func FileSystem(path string) Source {
 	return Source{FileSource, "file system of " + path, "df " + inShell(path)}
 }
@@ -232,7 +232,7 @@ func joined(words ...string) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-// inShell is a word as a shell takes it; none stays none.
+// inShell quotes a word for a shell; an empty word stays empty.
 func inShell(word string) string {
 	if word == "" {
 		return ""
@@ -240,7 +240,7 @@ func inShell(word string) string {
 	return fixes.Word(word)
 }
 
-// Commands are the classic commands that show what a report's findings rest on, each once.
+// Commands returns the classic commands that show the evidence behind a report, each once.
 func (r Report) Commands() []string {
 	out := []string{}
 	var add func([]Finding)

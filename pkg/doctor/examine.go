@@ -15,10 +15,10 @@ import (
 // A Report is what the checks found.
 type Report struct {
 	Findings []Finding `json:"findings"` // the worst first; then in the order of the checks
-	Passed   []string  `json:"passed"`   // checks that found nothing, and could tell
+	Passed   []string  `json:"passed"`   // checks that were decided and found nothing
 }
 
-// Examine runs checks side by side on one snapshot. It calls done as each check ends, one at a time; done may be nil.
+// Examine runs checks concurrently on one snapshot. It calls done as each check ends, one at a time; done may be nil.
 func Examine(d *snapshot.Deployment, checks []*Check, done func(*Check, []Finding)) Report {
 	begin(d, checks)
 	passes := make([]*Pass, len(checks))
@@ -51,7 +51,7 @@ func Examine(d *snapshot.Deployment, checks []*Check, done func(*Check, []Findin
 	return r
 }
 
-// begin starts reading what takes longest.
+// begin starts the slowest reads.
 func begin(d *snapshot.Deployment, checks []*Check) {
 	for _, c := range checks {
 		if c.Begin != nil {
@@ -60,7 +60,7 @@ func begin(d *snapshot.Deployment, checks []*Check) {
 	}
 }
 
-// run runs the check. What was read may be damaged: a check that panics over it has an unknown result, the others go on.
+// run runs the check. Input may be damaged: a check that panics has an unknown result, and the others go on.
 func (p *Pass) run() {
 	defer func() {
 		if r := recover(); r != nil {
@@ -80,8 +80,8 @@ func (p *Pass) run() {
 	}
 }
 
-// settle drops the faults that are not found again some seconds later. There is no second run if the first found no
-// fault, or only lasting ones.
+// settle drops faults that are not found again some seconds later. There is no second run if the first found no fault,
+// or only lasting ones.
 func (p *Pass) settle() {
 	first := p.Findings
 	if !slices.ContainsFunc(first, func(f Finding) bool { return f.Result.Fault() && !f.Lasting }) {
@@ -120,10 +120,10 @@ func (r Result) weight() int { return slices.Index([]Result{Error, Warning, Unkn
 // AtLeast reports whether a result is as bad as another, or worse.
 func (r Result) AtLeast(other Result) bool { return r.weight() <= other.weight() }
 
-// Fault reports whether something is wrong, not only unknown.
+// Fault reports whether something is wrong, not just unknown.
 func (r Result) Fault() bool { return r == Error || r == Warning }
 
-// worst is the worst result of a finding and its consequences.
+// worst returns the worst result of a finding and its consequences.
 func (f *Finding) worst() Result {
 	worst := f.Result
 	for i := range f.Consequences {
@@ -134,7 +134,7 @@ func (f *Finding) worst() Result {
 	return worst
 }
 
-// Worst is the worst result of a report, OK if nothing was found.
+// Worst returns the worst result of a report, OK if nothing was found.
 func (r *Report) Worst() Result {
 	worst := OK
 	for i := range r.Findings {
@@ -156,7 +156,7 @@ type Document struct {
 	Stats *Stats `json:"stats,omitzero"`
 }
 
-// Stats are how long a report took.
+// Stats are timings of a report.
 type Stats struct {
 	Took  time.Duration   `json:"took"`  // from the first read to the last check, in nanoseconds
 	Reads []snapshot.Read `json:"reads"` // the slowest first

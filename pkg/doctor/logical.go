@@ -11,17 +11,17 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// SwitchLabel names a logical switch for people: with the name that it has in Neutron.
+// SwitchLabel names a logical switch for people, with its Neutron name.
 func SwitchLabel(s *nb.LogicalSwitch) string {
 	return label(s.Name, s.ExternalIDs["neutron:network_name"])
 }
 
-// RouterLabel names a logical router as [SwitchLabel] does a switch.
+// RouterLabel names a logical router, as [SwitchLabel] does.
 func RouterLabel(r *nb.LogicalRouter) string {
 	return label(r.Name, r.ExternalIDs["neutron:router_name"])
 }
 
-// PortLabel names a logical switch port as [SwitchLabel] does a switch.
+// PortLabel names a logical switch port, as [SwitchLabel] does.
 func PortLabel(p *nb.LogicalSwitchPortBrief) string {
 	return label(p.Name, p.ExternalIDs["neutron:port_name"])
 }
@@ -33,8 +33,8 @@ func label(name, friendly string) string {
 	return name + " (" + friendly + ")"
 }
 
-// NodeByPort is the node that each bound logical port is on. It is nil if the Southbound was not read, or ovn-northd
-// has not written it yet.
+// NodeByPort maps bound logical ports to nodes. It is nil if the Southbound was not read, or ovn-northd has not written
+// it yet.
 func NodeByPort(z *snapshot.Zone) map[string]string {
 	rows, err := z.Southbound()
 	if err != nil || len(rows.PortBindings) == 0 {
@@ -63,7 +63,7 @@ func HasIP(p *nb.LogicalSwitchPortBrief, a netip.Addr) bool {
 	return false
 }
 
-// ClosedSwitch reports whether the Northbound knows all that is on a switch: it has clients, none with an unknown
+// ClosedSwitch reports whether the Northbound knows everything on a switch: it has clients, none with an unknown
 // address, and no port to a physical network or another zone.
 func ClosedSwitch(l *facts.Logical, s *nb.LogicalSwitch) bool {
 	clients := false
@@ -77,7 +77,7 @@ func ClosedSwitch(l *facts.Logical, s *nb.LogicalSwitch) bool {
 	return clients
 }
 
-// PortByAddress is the logical switch port that has each address.
+// PortByAddress maps addresses to logical switch ports.
 func PortByAddress(l *facts.Logical) map[netip.Addr]string {
 	out := make(map[netip.Addr]string, len(l.SwitchPorts))
 	for i := range l.SwitchPorts {
@@ -95,7 +95,7 @@ func IsGatewayPort(rp *nb.LogicalRouterPort) bool {
 	return len(rp.GatewayChassis) > 0 || len(rp.HAChassisGroup) > 0 || rp.Options["redirect-chassis"] != ""
 }
 
-// Prefixes is a set of networks that is searched for many addresses: a search costs one lookup for each prefix length.
+// Prefixes is a set of networks for many lookups: each costs one map access per prefix length.
 type Prefixes struct {
 	networks map[netip.Prefix]bool
 	lengths  []int // of IPv4 and IPv6 together

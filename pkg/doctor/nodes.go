@@ -21,10 +21,10 @@ type Node struct {
 	Uplinks []facts.Uplink
 }
 
-// Nodes are the nodes whose Open_vSwitch database and kernel network can be read; the others are reported as unknown.
+// Nodes yields the nodes whose Open_vSwitch database and kernel network can be read; others are reported as unknown.
 func (p *Pass) Nodes() iter.Seq[*Node] {
 	for _, h := range p.Hosts {
-		go func() { // reads all nodes at once; the snapshot remembers
+		go func() { // reads all nodes concurrently; the snapshot caches them
 			if _, err := facts.UplinksOf(h); err == nil {
 				_, _ = facts.PodLinkOf(h)
 			}
@@ -49,7 +49,7 @@ func (p *Pass) Nodes() iter.Seq[*Node] {
 	})
 }
 
-// Uplinks are the uplinks of the [Pass.Nodes].
+// Uplinks yields the uplinks of [Pass.Nodes].
 func (p *Pass) Uplinks() iter.Seq2[*Node, facts.Uplink] {
 	return func(yield func(*Node, facts.Uplink) bool) {
 		for n := range p.Nodes() {
@@ -71,7 +71,7 @@ func (n *Node) AddressEvidence(link string) Evidence {
 	return Evidence{Source: Addresses(link), Says: cmp.Or(strings.Join(list, ", "), "no global address")}
 }
 
-// RouteEvidence lists routes through a link that have a next hop, four at most.
+// RouteEvidence lists routes through a link that have a next hop, at most four.
 func (n *Node) RouteEvidence(link string) []Evidence {
 	var list []Evidence
 	for _, r := range n.Net.Routes {
@@ -86,8 +86,8 @@ func (n *Node) RouteEvidence(link string) []Evidence {
 	return list[:min(len(list), 4)]
 }
 
-// MissingEncapIPs are the node's tunnel addresses that no link has, and where they are configured. An address within the
-// network of some link is left out: it is mistyped rather than missing.
+// MissingEncapIPs returns the node's tunnel addresses that no link has, and where they are configured. An address
+// within a link's network is left out: it is mistyped rather than missing.
 func (n *Node) MissingEncapIPs() (ips []netip.Addr, source Source) {
 	all, _ := facts.EncapIPs(n.Host)
 	for _, ip := range all {
@@ -108,7 +108,7 @@ func (n *Node) MissingEncapIPs() (ips []netip.Addr, source Source) {
 	return ips, source
 }
 
-// BridgesWithoutAddress are the bridges that have an uplink and no global address on either.
+// BridgesWithoutAddress returns the bridges with an uplink and no global address on either.
 func (n *Node) BridgesWithoutAddress() []facts.Uplink {
 	hasAddress := func(link string) bool { return len(facts.Global(n.Net, link)) > 0 }
 	var list []facts.Uplink

@@ -15,10 +15,10 @@ type Object struct {
 	// "member" (of a cluster), "virtual IP".
 	Kind string `json:"kind"`
 	Name string `json:"name"`           // as an operator can paste it
-	Node string `json:"node,omitempty"` // where it is, of what is on a node
+	Node string `json:"node,omitempty"` // its node, if it is on one
 }
 
-// String is the object in words, "bridge br-ex on node1".
+// String returns the object in words, "bridge br-ex on node1".
 func (o Object) String() string {
 	s := o.Kind + " " + o.Name
 	if o.Node != "" && o.Kind != "node" {
@@ -62,10 +62,10 @@ func InterfaceObject(h *snapshot.Host, i snapshot.BridgeInterface) Object {
 // PortObject is a logical port.
 func PortObject(name string) Object { return Object{Kind: "port", Name: name} }
 
-// ChassisObject is a row of Chassis; without a name none.
+// ChassisObject is a Chassis row; empty without a name.
 func ChassisObject(name string) Object { return Object{Kind: "chassis", Name: name} }
 
-// SwitchObject is a logical switch; nil: none.
+// SwitchObject is a logical switch; empty if nil.
 func SwitchObject(s *nb.LogicalSwitch) Object {
 	if s == nil {
 		return Object{}
@@ -73,7 +73,7 @@ func SwitchObject(s *nb.LogicalSwitch) Object {
 	return Object{Kind: "switch", Name: s.Name}
 }
 
-// RouterObject is a logical router; nil: none.
+// RouterObject is a logical router; empty if nil.
 func RouterObject(r *nb.LogicalRouter) Object {
 	if r == nil {
 		return Object{}
@@ -81,7 +81,7 @@ func RouterObject(r *nb.LogicalRouter) Object {
 	return Object{Kind: "router", Name: r.Name}
 }
 
-// PortAndNode are a logical port and the node that it is bound to; an empty node is left out.
+// PortAndNode returns a logical port and the node it is bound to; an empty node is left out.
 func PortAndNode(port, node string) []Object {
 	also := []Object{PortObject(port)}
 	if node != "" {
@@ -90,7 +90,7 @@ func PortAndNode(port, node string) []Object {
 	return also
 }
 
-// PortOfInterface is the logical port that an interface names by its iface-id, if it names one.
+// PortOfInterface returns the logical port in an interface's iface-id, if it has one.
 func PortOfInterface(i snapshot.BridgeInterface) []Object {
 	if id := i.ExternalIDs["iface-id"]; id != "" {
 		return []Object{PortObject(id)}
@@ -101,12 +101,12 @@ func PortOfInterface(i snapshot.BridgeInterface) []Object {
 // KernelDevice reports whether an interface stands for a device of the kernel.
 func KernelDevice(i snapshot.BridgeInterface) bool { return i.Type == "" || i.Type == "system" }
 
-// InterfacesCurrent reports whether the rows of Interface show the present. While ovs-vswitchd does not reply they are
-// as it last wrote them, and the node is reported as unknown.
+// InterfacesCurrent reports whether Interface rows are current. If ovs-vswitchd does not reply they are outdated, and
+// the node is reported as unknown.
 func (p *Pass) InterfacesCurrent(h *snapshot.Host) bool {
 	d, err := h.Daemon("ovs-vswitchd")
 	if err != nil || d.Liveness == snapshot.Answers {
-		return true // in a capture the rows are as good as the rest
+		return true // in a capture the rows are as current as the rest
 	}
 	p.Unknown(NodeObject(h.Name), fmt.Errorf("ovs-vswitchd of %s %s: its interfaces are as it last wrote them; start it first", h.Name, d.Liveness))
 	return false

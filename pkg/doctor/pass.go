@@ -14,9 +14,9 @@ type Pass struct {
 
 	Check    *Check
 	Findings []Finding
-	zone     string // that is looked at, where there are several
-	noSwitch bool   // a host without Open vSwitch was passed over
-	noOVN    bool   // a database of OVN was passed over, of a deployment that does not use OVN
+	zone     string // the current zone, if there are several
+	noSwitch bool   // a host without Open vSwitch was skipped
+	noOVN    bool   // an OVN database was skipped, as the deployment does not use OVN
 }
 
 // Report adds a finding. It fills in the check and the zone; without a Result the finding is an Error.
@@ -28,10 +28,10 @@ func (p *Pass) Report(f Finding) {
 	p.Findings = append(p.Findings, f)
 }
 
-// Unknown reports that the check could not be decided for an object, and err as the reason.
+// Unknown reports that the check could not be decided for an object, with err as the reason.
 //
-// A host that only runs databases has no Open vSwitch to read, and a deployment of Open vSwitch alone has no databases
-// of OVN: neither is a finding.
+// A host that only runs databases has no Open vSwitch to read, and a deployment of Open vSwitch alone has no OVN
+// databases: neither is a finding.
 func (p *Pass) Unknown(o Object, err error) {
 	switch {
 	case errors.Is(err, snapshot.ErrNoSwitch):
@@ -48,7 +48,7 @@ func (p *Pass) Skip(why string) {
 	p.Report(Finding{Result: Skipped, Title: why})
 }
 
-// Need reads what a check cannot do without. If that fails, it reports the object as unknown, and ok is false.
+// Need reads what a check requires. On failure it reports the object as unknown, and ok is false.
 func Need[T any](p *Pass, o Object, read func() (T, error)) (value T, ok bool) {
 	value, err := read()
 	if err != nil {
@@ -57,7 +57,7 @@ func Need[T any](p *Pass, o Object, read func() (T, error)) (value T, ok bool) {
 	return value, err == nil
 }
 
-// EachZone yields the zones. What is reported meanwhile is of that zone.
+// EachZone yields the zones. Findings reported meanwhile belong to that zone.
 func (p *Pass) EachZone() iter.Seq[*snapshot.Zone] {
 	return func(yield func(*snapshot.Zone) bool) {
 		defer func(outer string) { p.zone = outer }(p.zone)
@@ -72,17 +72,17 @@ func (p *Pass) EachZone() iter.Seq[*snapshot.Zone] {
 	}
 }
 
-// Northbounds are the zones whose Northbound can be read; of the others it is reported as unknown.
+// Northbounds yields the zones whose Northbound can be read; the others' is reported as unknown.
 func (p *Pass) Northbounds() iter.Seq2[*snapshot.Zone, *facts.Logical] {
 	return zones(p, NorthboundObject, facts.LogicalOf)
 }
 
-// Southbounds are the zones whose Southbound can be read; of the others it is reported as unknown.
+// Southbounds yields the zones whose Southbound can be read; the others' is reported as unknown.
 func (p *Pass) Southbounds() iter.Seq2[*snapshot.Zone, *snapshot.Southbound] {
 	return zones(p, SouthboundObject, (*snapshot.Zone).Southbound)
 }
 
-// GivenSouthbounds are the [Pass.Southbounds] of a check that is skipped where none was given.
+// GivenSouthbounds is [Pass.Southbounds] for a check that is skipped if none was given.
 func (p *Pass) GivenSouthbounds() iter.Seq2[*snapshot.Zone, *snapshot.Southbound] {
 	if len(p.Zones) == 0 {
 		p.Skip("no Southbound was given")
@@ -90,7 +90,7 @@ func (p *Pass) GivenSouthbounds() iter.Seq2[*snapshot.Zone, *snapshot.Southbound
 	return p.Southbounds()
 }
 
-// Switches are the hosts whose Open_vSwitch database can be read. Other checks report those where it cannot.
+// Switches yields the hosts whose Open_vSwitch database can be read. Other checks report the rest.
 func (p *Pass) Switches() iter.Seq2[*snapshot.Host, *snapshot.Switch] {
 	return func(yield func(*snapshot.Host, *snapshot.Switch) bool) {
 		for _, h := range p.Hosts {
@@ -112,8 +112,8 @@ func zones[T any](p *Pass, o Object, read func(*snapshot.Zone) (*T, error)) iter
 	}
 }
 
-// EachHost yields what of makes of each host, where that is not nil. If the check applies to no host and nothing is
-// unknown, it is skipped, with why as the reason.
+// EachHost yields the non-nil results of calling of for each host. If the check applies to no host and nothing is
+// unknown, it is skipped with reason why.
 func EachHost[T any](p *Pass, why string, of func(*snapshot.Host) (value *T, applies bool)) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		applied := false
@@ -130,7 +130,7 @@ func EachHost[T any](p *Pass, why string, of func(*snapshot.Host) (value *T, app
 	}
 }
 
-// Each yields pointers to the rows of a table, which are large.
+// Each yields pointers to a table's rows, which are large.
 func Each[T any](rows []T) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for i := range rows {
@@ -141,7 +141,7 @@ func Each[T any](rows []T) iter.Seq[*T] {
 	}
 }
 
-// Index has the rows of a table by a key.
+// Index maps keys to a table's rows.
 func Index[K comparable, T any](rows []T, key func(*T) K) map[K]*T {
 	all := make(map[K]*T, len(rows))
 	for r := range Each(rows) {
@@ -150,7 +150,7 @@ func Index[K comparable, T any](rows []T, key func(*T) K) map[K]*T {
 	return all
 }
 
-// Over is the Run of a check that looks at one thing after another.
+// Over is the Run of a check that examines one thing after another.
 func Over[T any](each func(*Pass) iter.Seq[T], look func(*Pass, T)) func(*Pass) {
 	return func(p *Pass) {
 		for x := range each(p) {
@@ -159,7 +159,7 @@ func Over[T any](each func(*Pass) iter.Seq[T], look func(*Pass, T)) func(*Pass) 
 	}
 }
 
-// Over2 is as [Over], of two things at a time.
+// Over2 is like [Over], with two values each.
 func Over2[K, V any](each func(*Pass) iter.Seq2[K, V], look func(*Pass, K, V)) func(*Pass) {
 	return func(p *Pass) {
 		for k, v := range each(p) {
@@ -168,13 +168,13 @@ func Over2[K, V any](each func(*Pass) iter.Seq2[K, V], look func(*Pass, K, V)) f
 	}
 }
 
-// Reasons of findings that are Unknown, beside others.
+// Common reasons of Unknown findings.
 const (
 	NeedsSample  = "needs-sample" // two samples; the run took one
 	NotInCapture = "not-in-capture"
 )
 
-// unknownReason is the Reason of what could not be determined because of err.
+// unknownReason returns the Reason of what err left undetermined.
 func unknownReason(err error) string {
 	switch {
 	case errors.Is(err, snapshot.ErrNoSample):

@@ -11,25 +11,23 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// Samples are what was read of a host, once or twice.
+// Samples are one or two readings of a host.
 type Samples[T any] struct {
 	*snapshot.Host
 	First, Second T
 	Both          bool  // there is a second sample
-	err           error // why there is no first, or no second where one is needed
+	err           error // why there is no first, or no required second sample
 }
 
-// ErrNothing says that a host has nothing of what a check reads.
+// ErrNothing means that a host has nothing that a check reads.
 var ErrNothing = errors.New("nothing to read")
 
-// ReadHosts reads something of each host, side by side. Hosts where that fails are reported as unknown; what is returned
-// was read.
+// ReadHosts reads each host concurrently. Hosts where that fails are reported as unknown; the rest are returned.
 func ReadHosts[T any](p *Pass, read func(*snapshot.Host) (T, error)) []Samples[T] {
 	return TakeSamples(p, read, func(T) bool { return false })
 }
 
-// TakeSamples reads something of each host as [ReadHosts] does, and where one sample is not enough, again after
-// --sample.
+// TakeSamples reads each host as [ReadHosts] does, and if one sample is not enough, again after --sample.
 func TakeSamples[T any](p *Pass, read func(*snapshot.Host) (T, error), needsTwo func(T) bool) []Samples[T] {
 	all := make([]Samples[T], len(p.Hosts))
 	for i, h := range p.Hosts {
@@ -59,7 +57,7 @@ func TakeSamples[T any](p *Pass, read func(*snapshot.Host) (T, error), needsTwo 
 			}
 			noSample = true
 		case errors.Is(s.err, snapshot.ErrNotRunning) || errors.Is(s.err, ErrNothing):
-			// Another check looks for daemons that do not run.
+			// Another check finds daemons that do not run.
 		default:
 			p.Unknown(NodeObject(s.Name), s.err)
 		}
@@ -89,7 +87,7 @@ func (s *Samples[T]) readAgain(later *snapshot.Deployment, failed error, read fu
 	s.Both = s.err == nil
 }
 
-// Increase is by how much a counter grew between two samples; 0 if it was reset.
+// Increase returns a counter's growth between two samples; 0 if it was reset.
 func Increase[N int | int64 | uint64](first, second N) N {
 	if second < first {
 		return 0
@@ -102,7 +100,7 @@ func CounterEvidence(source Source, first, second uint64, apart time.Duration) E
 	return Evidence{Source: source, Says: fmt.Sprintf("%d, and %d after %s", first, second, apart)}
 }
 
-// LogLines are the lines of a daemon's log that contain one of some texts, in order.
+// LogLines returns the lines of a daemon's log that contain one of some texts, in order.
 func LogLines(h *snapshot.Host, daemon string, texts ...string) ([]snapshot.LogLine, error) {
 	log, err := h.Log(daemon)
 	if err != nil {
@@ -117,7 +115,7 @@ func LogLines(h *snapshot.Host, daemon string, texts ...string) ([]snapshot.LogL
 	return snapshot.ParseLog(found.String()), nil
 }
 
-// LastLogged is the last of the [LogLines]; zero: there is none, or no log.
+// LastLogged returns the last of [LogLines]; zero if there is none, or no log.
 func LastLogged(h *snapshot.Host, daemon string, texts ...string) (last snapshot.LogLine) {
 	if lines, err := LogLines(h, daemon, texts...); err == nil && len(lines) > 0 {
 		last = lines[len(lines)-1]

@@ -9,12 +9,12 @@ import (
 
 // A Scope is the part of a deployment around some objects.
 type Scope struct {
-	names map[string]bool // of logical objects, and of those of a node
+	names map[string]bool // logical objects, including a node's
 	nodes map[string]bool
 	all   map[string]bool // all nodes of the deployment
 }
 
-// NewScope is the part of a topology around what was named, and all on the paths of traces between them.
+// NewScope returns the part of a topology around the named objects, with the paths of traces between them.
 func NewScope(g *topology.Graph, named []topology.Match, traces ...*journey.Trace) *Scope {
 	s := &Scope{names: map[string]bool{}, nodes: map[string]bool{}, all: map[string]bool{}}
 	for _, c := range g.Chassis {
@@ -34,8 +34,8 @@ func NewScope(g *topology.Graph, named []topology.Match, traces ...*journey.Trac
 	return s
 }
 
-// around adds what is around a match: its datapaths, its rules, its node. Of a pod's switch the router ports are on its
-// path, the other ports are not.
+// around adds a match's surroundings: its datapaths, its rules, its node. Of a pod's switch only the router ports are
+// on its path.
 func (s *Scope) around(g *topology.Graph, t topology.Topology, m topology.Match) {
 	s.names[m.Name] = true
 	if m.Port != nil {
@@ -64,7 +64,7 @@ func (s *Scope) around(g *topology.Graph, t topology.Topology, m topology.Match)
 	if m.Chassis != nil {
 		s.nodes[m.Chassis.Hostname], s.nodes[m.Chassis.Name] = true, true
 		for _, name := range m.Chassis.Ports {
-			if m.Port == nil { // a node that was named: all that it holds
+			if m.Port == nil { // a named node: everything it holds
 				s.names[name] = true
 			}
 		}
@@ -93,9 +93,8 @@ func (s *Scope) path(d *journey.Direction) {
 	}
 }
 
-// Within is the part of a report that concerns a scope: findings about its objects,
-// about its nodes, and about the deployment as a whole. What explains a finding of
-// the scope stays, too.
+// Within returns the part of a report that concerns a scope: findings about its objects, its nodes, and the deployment
+// as a whole. Findings that explain one in scope are kept, too.
 func (r Report) Within(s *Scope) Report {
 	out := Report{Findings: []Finding{}, Passed: r.Passed}
 	for _, f := range r.Findings {
@@ -106,7 +105,7 @@ func (r Report) Within(s *Scope) Report {
 	return out
 }
 
-// ofNode are the kinds of objects that are a node's own, not a workload's.
+// ofNode are the kinds of objects that belong to a node itself, not to a workload.
 var ofNode = []string{"node", "bridge", "interface", "link", "file", "daemon", "chassis", "tunnel", "database", "zone", "route", "sysctl", "address"}
 
 func (s *Scope) concerns(f *Finding) bool {
@@ -127,7 +126,7 @@ func (s *Scope) concerns(f *Finding) bool {
 	}
 	nodes := f.nodes()
 	for _, n := range nodes {
-		if s.nodes[n] || !s.all[n] { // a host that is no chassis serves all, as one with the databases does
+		if s.nodes[n] || !s.all[n] { // a host that is no chassis, such as a database host, serves all
 			return true
 		}
 	}

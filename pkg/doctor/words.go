@@ -14,7 +14,7 @@ func AtMost(names []string, n int) string {
 	return strings.Join(names, ", ")
 }
 
-// Shorten cuts a text that would fill the screen.
+// Shorten truncates a text that would fill the screen.
 func Shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -22,7 +22,7 @@ func Shorten(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// Span is a duration in words: "40 s", "12 min", "3 h", "5 days".
+// Span formats a duration: "40 s", "12 min", "3 h", "5 days".
 func Span(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:
@@ -35,7 +35,7 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// Pairs lists keys of a map as ovs-vsctl does, those that are set.
+// Pairs lists a map's keys that are set, in the style of ovs-vsctl.
 func Pairs(m map[string]string, keys ...string) string {
 	var out []string
 	for _, k := range keys {

@@ -12,9 +12,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// ChassisMeant is the only chassis with this hostname, or else the only one with this
-// hostname up to the first dot: somebody wrote a hostname in place of a system-id. Nil:
-// there is none, or more than one.
+// ChassisMeant returns the only chassis with this hostname, or else the only one with this hostname up to the first
+// dot: a hostname was used in place of a system-id. It is nil if there is none, or more than one.
 func ChassisMeant(rows *snapshot.Southbound, wrong string) *sb.Chassis {
 	host, _, _ := strings.Cut(wrong, ".")
 	var full, short []*sb.Chassis
@@ -46,8 +45,8 @@ func Maps(c *sb.Chassis, network string) bool {
 	return false
 }
 
-// RouterChassisMeant is the chassis that a gateway router belongs on, by the hostname in its
-// options:chassis or in its name; nil: unknown.
+// RouterChassisMeant returns the chassis that a gateway router belongs on, by the hostname in its options:chassis or
+// in its name; nil if unknown.
 func RouterChassisMeant(rows *snapshot.Southbound, r *nb.LogicalRouter) *sb.Chassis {
 	if is := r.Options["chassis"]; is != "" {
 		if c := ChassisMeant(rows, is); c != nil {
@@ -65,40 +64,40 @@ func RouterChassisMeant(rows *snapshot.Southbound, r *nb.LogicalRouter) *sb.Chas
 	return nil
 }
 
-// RequestedChassis is the chassis that a port's options ask for, by name or hostname. During
-// a live migration there are two: it is the first, on which the port is before it moves.
+// RequestedChassis returns the chassis that a port's options request, by name or hostname. During a live migration
+// there are two: it is the first, which has the port before the move.
 func RequestedChassis(options map[string]string) string {
 	first, _, _ := strings.Cut(options["requested-chassis"], ",")
 	return strings.TrimSpace(first)
 }
 
-// A Sign shows that a chassis is dead.
+// A Sign is evidence that a chassis is dead.
 type Sign struct{ Source, Says string }
 
-// A Death is what is known of whether a chassis is dead.
+// Death is the evidence on whether a chassis is dead.
 type Death struct {
-	// Behind is that it has not followed changes of the Southbound which others have
-	// followed. Without this sign the chassis may well be alive.
+	// Behind: it has not followed Southbound changes that others have. Without this sign the chassis may well be
+	// alive.
 	Behind *Sign
-	// Others are the further signs.
+	// Others are further signs.
 	Others []Sign
-	// Alive is why it is alive; empty: nothing shows that it is.
+	// Alive is why it is alive; empty if nothing shows that.
 	Alive string
-	// Quiet: nothing was asked of any chassis since, so a dead one looks like the others.
+	// Quiet: nothing was requested of any chassis since, so a dead one looks like the others.
 	Quiet bool
-	// Successor is the chassis that has taken its place, by hostname or by address; empty: none.
+	// Successor is the chassis that replaced it, by hostname or address; empty if none.
 	Successor string
-	// Since is when it last reported, by its own clock; zero: never.
+	// Since is when it last reported, by its own clock; zero if never.
 	Since time.Time
 }
 
 // Certain reports whether two signs agree and nothing contradicts them.
 func (d Death) Certain() bool { return d.Behind != nil && len(d.Others) > 0 && d.Alive == "" }
 
-// chassisGrace is how long a chassis may be behind the others before that is a sign.
+// chassisGrace is how long a chassis may lag behind the others before it is a sign.
 const chassisGrace = 30 * time.Second
 
-// ChassisDeath looks for signs that a chassis is dead.
+// ChassisDeath collects signs that a chassis is dead.
 func ChassisDeath(d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis) Death {
 	var out Death
 	if h := d.Host(c.Name); h != nil && runsAs(h, c.Name) {
@@ -123,7 +122,7 @@ func runsAs(h *snapshot.Host, id string) bool {
 	return err != nil || daemon.Liveness == snapshot.Answers
 }
 
-// behind compares how far the chassis has followed the Southbound with the others.
+// behind compares the chassis' progress in following the Southbound with the others'.
 func (out *Death) behind(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) {
 	if len(south.Globals) == 0 {
 		return
@@ -159,7 +158,7 @@ func (out *Death) behind(d *snapshot.Deployment, south *snapshot.Southbound, c *
 	}
 }
 
-// successor looks for a node that has the tunnel addresses of the chassis and another system-id.
+// successor looks for a node with the tunnel addresses of the chassis and another system-id.
 func (out *Death) successor(d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis) {
 	for _, h := range d.Hosts {
 		if h.Zone() != z {
@@ -174,7 +173,7 @@ func (out *Death) successor(d *snapshot.Deployment, z *snapshot.Zone, south *sna
 			continue
 		}
 		if v, _ := sw.Setting("ovn-encap-ip", c.Name); sw.ID("ovn-encap-ip-"+c.Name) != "" && v != "" {
-			continue // several ovn-controllers share this host
+			continue // several ovn-controllers on one host
 		}
 		network, err := h.Network()
 		if err != nil {
@@ -192,7 +191,7 @@ func (out *Death) successor(d *snapshot.Deployment, z *snapshot.Zone, south *sna
 	}
 }
 
-// tunnels reads BFD and the neighbour tables of the nodes with tunnels to the chassis.
+// tunnels reads BFD state and neighbor tables on nodes with tunnels to the chassis.
 func (out *Death) tunnels(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) {
 	var down []string
 	for _, h := range d.Hosts {
@@ -226,7 +225,7 @@ func (out *Death) tunnels(d *snapshot.Deployment, south *snapshot.Southbound, c 
 	}
 }
 
-// silent sends to the tunnel addresses of the chassis. That they do not reply is a sign only if another chassis replies.
+// silent probes the tunnel addresses of the chassis. No reply is a sign only if another chassis replies.
 func (out *Death) silent(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) {
 	for _, e := range south.EncapsOf(c) {
 		answers, err := d.Answers(e.IP)
@@ -249,7 +248,7 @@ func (out *Death) silent(d *snapshot.Deployment, south *snapshot.Southbound, c *
 	}
 }
 
-// firstReply is a chassis other than c, with its tunnel address that replies; nil: none does.
+// firstReply returns a chassis other than c, with its tunnel address that replies; nil if none does.
 func firstReply(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) (*sb.Chassis, string) {
 	for o := range south.OwnChassis() {
 		if o.Name == c.Name {
@@ -264,7 +263,7 @@ func firstReply(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassi
 	return nil, ""
 }
 
-// ChassisHolds lists what a chassis holds that no other one would take over if its row were deleted.
+// ChassisHolds returns what a chassis holds that no other would take over if its row were deleted.
 func ChassisHolds(z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis, successor string) []string {
 	var held []string
 	ports := 0
@@ -298,7 +297,7 @@ func ChassisHolds(z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis, s
 	return held
 }
 
-// otherGateway reports whether a gateway port may move to another chassis.
+// otherGateway reports whether another chassis may take over a gateway port.
 func otherGateway(south *snapshot.Southbound, b *sb.PortBindingBrief, c *sb.Chassis) bool {
 	for _, g := range south.GatewayChassis {
 		if b.GatewayChassis.Has(g.UUID) && len(g.Chassis) > 0 && g.Chassis.Get() != c.UUID {

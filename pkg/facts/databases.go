@@ -19,15 +19,14 @@ import (
 // ConfDB is the file of a host's Open_vSwitch database.
 type ConfDB struct {
 	Path string
-	Text []byte // nil: it does not exist
-	// Damage is why the server would not start with it, or what it would lose;
-	// empty: it is intact.
+	Text []byte // nil if it does not exist
+	// Damage is why the server would not start with it, or what it would lose; empty if intact.
 	Damage string
-	// Rows are those that a server has which starts from it; nil: none.
+	// Rows are those that a server starting from it has; nil if none.
 	Rows *ovsdb.Snapshot
 }
 
-// ReadConfDB reads the file, wherever the host keeps it.
+// ReadConfDB reads the file, wherever the host has it.
 func ReadConfDB(h *snapshot.Host) (*ConfDB, error) {
 	places := []string{path.Join(cmp.Or(h.Dirs().OVSDB, "/etc/openvswitch"), "conf.db"), "/var/lib/openvswitch/conf.db"}
 	for _, place := range places {
@@ -56,7 +55,7 @@ func ReadConfDB(h *snapshot.Host) (*ConfDB, error) {
 	return &ConfDB{Path: places[0]}, nil
 }
 
-// TransientPorts are those of a server that starts from the file.
+// TransientPorts returns the transient ports of a server that starts from the file.
 func (c *ConfDB) TransientPorts(d *snapshot.Deployment) ([]string, error) {
 	if c.Rows == nil {
 		return nil, nil
@@ -74,18 +73,18 @@ func (c *ConfDB) TransientPorts(d *snapshot.Deployment) ([]string, error) {
 	return list, nil
 }
 
-// LostSwitch is a node whose database is new and empty, though the Southbound knows the node.
+// LostSwitch is a node with a new, empty database that the Southbound knows.
 type LostSwitch struct {
 	Chassis  string // Chassis.name
 	Host     string // Chassis.hostname
-	Remote   string // external_ids:ovn-remote of another node; empty: none was read
+	Remote   string // external_ids:ovn-remote of another node; empty if none was read
 	Type, IP string // of its Encaps
 	Mappings string // ovn-bridge-mappings
-	Datapath string // datapath type of its bridges
+	Datapath string // of its bridges
 }
 
-// ReadLostSwitch is what the Southbound knows of a node whose database is empty. It is
-// nil if the database is not empty, or if the Southbound does not know the node.
+// ReadLostSwitch returns what the Southbound knows of a node whose database is empty. It is nil if the database is
+// not empty, or the node is not in the Southbound.
 func ReadLostSwitch(d *snapshot.Deployment, h *snapshot.Host) (*LostSwitch, error) {
 	s, err := h.Switch()
 	if err != nil || !isNew(s) {
@@ -123,7 +122,7 @@ func ReadLostSwitch(d *snapshot.Deployment, h *snapshot.Host) (*LostSwitch, erro
 	return nil, nil
 }
 
-// isNew reports whether a node's database has nothing that ovn-controller would not create itself.
+// isNew reports whether a node's database has only what ovn-controller itself would create.
 func isNew(s *snapshot.Switch) bool {
 	if len(s.OpenvSwitch) == 0 {
 		return false
@@ -136,7 +135,7 @@ func isNew(s *snapshot.Switch) bool {
 	return !slices.ContainsFunc(s.Bridges, func(b vswitch.BridgeBrief) bool { return b.Name != s.IntegrationBridge("") || len(b.Ports) > 1 })
 }
 
-// SchemaFiles are the paths at which packages install the schema of a database.
+// SchemaFiles returns the paths where packages install the schema of a database.
 func SchemaFiles(database string) []string {
 	switch database {
 	case "OVN_Northbound":
@@ -147,7 +146,8 @@ func SchemaFiles(database string) []string {
 	return []string{"/usr/share/openvswitch/vswitch.ovsschema", "/usr/local/share/openvswitch/vswitch.ovsschema"}
 }
 
-// InstalledSchema is the schema of a database that a host has installed; no file: none of [SchemaFiles] exists.
+// InstalledSchema returns the schema of a database installed on a host; file is empty if none of [SchemaFiles]
+// exists.
 func InstalledSchema(h *snapshot.Host, database string) (file, version string, err error) {
 	for _, file := range SchemaFiles(database) {
 		text, err := h.File(file)

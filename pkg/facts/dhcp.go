@@ -11,8 +11,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DHCPFaults says what keeps OVN from answering DHCP with these options: the keys
-// that are missing or unusable, each with why.
+// DHCPFaults returns what keeps OVN from replying to DHCP with these options: the missing or unusable keys, each with
+// the reason.
 func DHCPFaults(o *nb.DHCPOptions) map[string]string {
 	faults := map[string]string{}
 	subnet, err := netip.ParsePrefix(o.Cidr)
@@ -42,8 +42,8 @@ func DHCPFaults(o *nb.DHCPOptions) map[string]string {
 	return faults
 }
 
-// DHCPProposal are values for what DHCPFaults finds missing or unusable, as far as they follow from the
-// rest: the router of a switch whose ports use the options, and the other options of the deployment.
+// DHCPProposal returns values for what DHCPFaults reports, if they follow from the rest: the router of a switch whose
+// ports use the options, and the deployment's other options.
 func (l *Logical) DHCPProposal(o *nb.DHCPOptions) map[string]string {
 	subnet, err := netip.ParsePrefix(o.Cidr)
 	if err != nil {
@@ -81,7 +81,7 @@ func (l *Logical) DHCPProposal(o *nb.DHCPOptions) map[string]string {
 	return out
 }
 
-// gatewayOf is the router's address in a network, and its MAC, on a switch whose ports use the options.
+// gatewayOf returns the address and MAC of the router in a network, on a switch whose ports use the options.
 func (l *Logical) gatewayOf(o *nb.DHCPOptions, subnet netip.Prefix) (netip.Addr, string) {
 	for i := range l.SwitchPorts {
 		p := &l.SwitchPorts[i]
@@ -102,7 +102,7 @@ func (l *Logical) gatewayOf(o *nb.DHCPOptions, subnet netip.Prefix) (netip.Addr,
 	return netip.Addr{}, ""
 }
 
-// Serves reports whether DHCP options are for a network that a port has an address in.
+// Serves reports whether DHCP options are for a network in which a port has an address.
 func Serves(o *nb.DHCPOptions, p *nb.LogicalSwitchPortBrief) bool {
 	subnet, err := netip.ParsePrefix(o.Cidr)
 	if err != nil {
@@ -118,8 +118,8 @@ func Serves(o *nb.DHCPOptions, p *nb.LogicalSwitchPortBrief) bool {
 	return false
 }
 
-// DHCPOptionsFor are the DHCPv4 options that all other ports of a port's switch with
-// an address of their network have; nil: they have none, or different ones.
+// DHCPOptionsFor returns the DHCPv4 options of all other ports on a port's switch with an address in the same
+// network; nil if they have none, or different ones.
 func (l *Logical) DHCPOptionsFor(p *nb.LogicalSwitchPortBrief) *nb.DHCPOptions {
 	s := l.SwitchOf[p.UUID]
 	if s == nil {

@@ -17,16 +17,16 @@ type EgressRow struct {
 	UUID     ovsdb.UUID
 	Router   *nb.LogicalRouter
 	Name     string // of the EgressIP
-	Pod      string // NAMESPACE/POD; empty: the row does not say
+	Pod      string // NAMESPACE/POD; empty if not in the row
 	PodIP    string
-	Egress   string // the address it leaves with, or the next hop
+	Egress   string // the source address, or the next hop
 	Says     string
-	Stale    string     // why nothing needs it; empty: it is needed, or that is unknown
-	Conflict *EgressRow // another one, by which the pod leaves with another address
+	Stale    string     // why it is not needed; empty if needed or unknown
+	Conflict *EgressRow // another row that gives the pod another address
 	Foreign  bool       // the pod may be in another zone
 }
 
-// EgressRows are the rows of a zone's egress IPs, the stale ones marked.
+// EgressRows returns the rows of a zone's egress IPs, with stale ones marked.
 func EgressRows(d *snapshot.Deployment, north *snapshot.Northbound) []EgressRow {
 	routerOf := map[ovsdb.UUID]*nb.LogicalRouter{}
 	for i := range north.Routers {
@@ -62,8 +62,8 @@ func EgressRows(d *snapshot.Deployment, north *snapshot.Northbound) []EgressRow 
 	return rows
 }
 
-// egressOwner reads the external_ids of an egress IP's row: owner-type and
-// EGRESSIP_NAMESPACE/POD, or before OVN-Kubernetes 4.13 a name.
+// egressOwner parses the external_ids of an egress IP's row: owner-type and EGRESSIP_NAMESPACE/POD, or before
+// OVN-Kubernetes 4.13 a name.
 func egressOwner(ids map[string]string) (name, pod string, ok bool) {
 	if ids["k8s.ovn.org/owner-type"] == "EgressIP" {
 		name, pod, found := strings.Cut(ids["k8s.ovn.org/name"], "_")
@@ -88,7 +88,7 @@ func egressText(ids map[string]string) string {
 	return strings.Join(out, " ")
 }
 
-// sourceOf reads "ip4.src == A".
+// sourceOf parses "ip4.src == A".
 func sourceOf(match string) (string, bool) {
 	text := strings.ReplaceAll(match, " ", "")
 	for _, prefix := range []string{"ip4.src==", "ip6.src=="} {
@@ -100,7 +100,7 @@ func sourceOf(match string) (string, bool) {
 	return "", false
 }
 
-// podAddresses are the names of the ports of all zones that were read, by address.
+// podAddresses returns the port names of all zones read, by address.
 func podAddresses(d *snapshot.Deployment, north *snapshot.Northbound) map[netip.Addr]string {
 	out := map[netip.Addr]string{}
 	add := func(rows *snapshot.Northbound) {
@@ -121,7 +121,7 @@ func podAddresses(d *snapshot.Deployment, north *snapshot.Northbound) map[netip.
 	return out
 }
 
-// podSubnets are the networks of the switches of this Northbound.
+// podSubnets returns the networks of this Northbound's switches.
 func podSubnets(north *snapshot.Northbound) []netip.Prefix {
 	var out []netip.Prefix
 	for _, ls := range north.Switches {
@@ -138,7 +138,7 @@ func podSubnets(north *snapshot.Northbound) []netip.Prefix {
 	return out
 }
 
-// judge finds out whether the pod of a row still exists.
+// judge determines whether a row's pod still exists.
 func (r *EgressRow) judge(pods map[netip.Addr]string, subnets []netip.Prefix) {
 	a, err := netip.ParseAddr(r.PodIP)
 	if err != nil {
@@ -147,7 +147,7 @@ func (r *EgressRow) judge(pods map[netip.Addr]string, subnets []netip.Prefix) {
 	r.Foreign = !slices.ContainsFunc(subnets, func(p netip.Prefix) bool { return p.Contains(a) })
 	port, there := pods[a]
 	switch want := strings.ReplaceAll(r.Pod, "/", "_"); {
-	case !there && r.Foreign: // a pod of a zone that was not read
+	case !there && r.Foreign: // a pod in a zone that was not read
 	case !there:
 		r.Stale = "no pod has the address " + r.PodIP
 	case r.Pod != "" && port != want && !strings.HasSuffix(port, "_"+want):
@@ -155,7 +155,7 @@ func (r *EgressRow) judge(pods map[netip.Addr]string, subnets []netip.Prefix) {
 	}
 }
 
-// findConflicts finds pairs of rows of one router with which a pod leaves with two addresses.
+// findConflicts finds pairs of rows on one router that give a pod two addresses.
 func findConflicts(rows []EgressRow) {
 	first := map[string]int{}
 	for i := range rows {

@@ -26,14 +26,14 @@ type GatewayPort struct {
 type GatewayCandidate struct {
 	Name     string // chassis_name
 	Priority int
-	Chassis  *sb.Chassis // nil: none has that name
-	Meant    *sb.Chassis // the one that was meant instead, if that is certain
+	Chassis  *sb.Chassis // nil if not found
+	Meant    *sb.Chassis // the intended one, if certain
 	Row      ovsdb.Row
 	UUID     ovsdb.UUID // of Row
-	Group    ovsdb.UUID // HA_Chassis_Group of an HA_Chassis
+	Group    ovsdb.UUID // HA_Chassis_Group, for an HA_Chassis
 }
 
-// GatewayPorts are a zone's distributed gateway ports.
+// GatewayPorts returns a zone's distributed gateway ports.
 func GatewayPorts(north *snapshot.Northbound, south *snapshot.Southbound) []GatewayPort {
 	l := NewLogical(north)
 	gcs := snapshot.Index(north.GatewayChassis, func(g *nb.GatewayChassis) ovsdb.UUID { return g.UUID })
@@ -70,8 +70,8 @@ func GatewayPorts(north *snapshot.Northbound, south *snapshot.Southbound) []Gate
 	return out
 }
 
-// Proposal is the chassis that should replace one that does not exist: the one that was
-// meant, or the only one that could hold the port.
+// Proposal returns the chassis that should replace a missing one: the intended one, or the only one that could host
+// the port.
 func (g *GatewayPort) Proposal(south *snapshot.Southbound) *sb.Chassis {
 	for _, c := range g.Candidates {
 		if c.Chassis == nil && c.Meant != nil {
@@ -93,12 +93,12 @@ func (g *GatewayPort) Proposal(south *snapshot.Southbound) *sb.Chassis {
 	return nil
 }
 
-// Text shows a candidate's columns, as evidence.
+// Text formats a candidate's columns, as evidence.
 func (c GatewayCandidate) Text() string {
 	return fmt.Sprintf("chassis_name=%s priority=%d", c.Name, c.Priority)
 }
 
-// BridgeMapping is the bridge of a network in a value of ovn-bridge-mappings, "NETWORK:BRIDGE,…".
+// BridgeMapping returns a network's bridge in a value of ovn-bridge-mappings, "NETWORK:BRIDGE,…".
 func BridgeMapping(mappings, network string) (bridge string, ok bool) {
 	for pair := range strings.SplitSeq(mappings, ",") {
 		name, bridge, found := strings.Cut(strings.TrimSpace(pair), ":")
@@ -109,8 +109,8 @@ func BridgeMapping(mappings, network string) (bridge string, ok bool) {
 	return "", false
 }
 
-// Misspelt is the name in a value of ovn-bridge-mappings that must be meant for a network:
-// nearly the same, and not another network's name. Empty: there is none.
+// Misspelt returns the name in a value of ovn-bridge-mappings that must be meant for a network: nearly the same, and
+// not another network's name; empty if none.
 func Misspelt(mappings, network string, networks map[string]bool) string {
 	for pair := range strings.SplitSeq(mappings, ",") {
 		name, _, _ := strings.Cut(strings.TrimSpace(pair), ":")
@@ -121,7 +121,7 @@ func Misspelt(mappings, network string, networks map[string]bool) string {
 	return ""
 }
 
-// near reports whether two names differ by at most two letters, or only in case.
+// near reports whether two names differ in at most two letters, or only in case.
 func near(a, b string) bool {
 	if strings.EqualFold(a, b) {
 		return true
@@ -129,7 +129,7 @@ func near(a, b string) bool {
 	if len(a) > 64 || len(b) > 64 || len(a) < 4 || len(b) < 4 {
 		return false
 	}
-	row := make([]int, len(b)+1) // of the matrix of edit distances
+	row := make([]int, len(b)+1) // a row of the edit distance matrix
 	for j := range row {
 		row[j] = j
 	}
@@ -148,7 +148,7 @@ func near(a, b string) bool {
 	return row[len(b)] <= 2
 }
 
-// LocalnetNames are the physical networks that localnet ports name.
+// LocalnetNames returns the physical networks of the localnet ports.
 func LocalnetNames(south *snapshot.Southbound) map[string]bool {
 	networks := map[string]bool{}
 	for _, b := range south.PortBindings {
@@ -159,8 +159,8 @@ func LocalnetNames(south *snapshot.Southbound) map[string]bool {
 	return networks
 }
 
-// ProposeBridge lists the bridges of a host that a network may be meant to use: what other nodes
-// map it to, what its own misspelt mapping names, or else every bridge with an uplink.
+// ProposeBridge returns the bridges of a host that a network may be meant to use: what other nodes map it to, what
+// the host's misspelt mapping names, or else every bridge with an uplink.
 func ProposeBridge(h *snapshot.Host, network string) []Proposal {
 	if h == nil {
 		return nil

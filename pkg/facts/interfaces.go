@@ -13,14 +13,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A PortUse is what is known of the pod or VM at a port of the integration bridge.
+// A PortUse describes whether a pod or VM uses a port of the integration bridge.
 type PortUse struct {
 	Unused     bool   // nothing needs the port
-	Northbound bool   // the Northbound has the logical port and the Southbound does not
-	Why        string // how that is known, a sentence without period
+	Northbound bool   // the logical port is in the Northbound but not in the Southbound
+	Why        string // the evidence, a sentence without period
 }
 
-// PortUseOf finds out whether a port of a host's integration bridge is still needed.
+// PortUseOf determines whether a port of a host's integration bridge is still needed.
 func PortUseOf(h *snapshot.Host, p snapshot.BridgeInterface) PortUse {
 	chassis, _, _ := h.ChassisName()
 	sw, err := h.Switch()
@@ -67,11 +67,11 @@ func PortUseOf(h *snapshot.Host, p snapshot.BridgeInterface) PortUse {
 	return PortUse{Why: fmt.Sprintf("logical port %s exists and is bound nowhere else: its pod or VM may still need it", id)}
 }
 
-// deviceInUse is why a pod or VM uses an interface's device, or may use it; empty: there is no sign of it.
+// deviceInUse returns why a pod or VM uses, or may use, an interface's device; empty if nothing shows that.
 func deviceInUse(h *snapshot.Host, network *node.Network, p snapshot.BridgeInterface) string {
 	link := network.Link(p.Name)
 	switch {
-	case link == nil || p.Type == "internal": // a device of Open vSwitch itself is attached to nothing
+	case link == nil || p.Type == "internal": // a device of Open vSwitch itself
 		return ""
 	case link.Kind == "veth":
 		pod, err := h.Pod(p.Name)
@@ -87,7 +87,7 @@ func deviceInUse(h *snapshot.Host, network *node.Network, p snapshot.BridgeInter
 	return ""
 }
 
-// withoutBinding is for a port of which the Southbound knows nothing.
+// withoutBinding handles a port that the Southbound does not know.
 func withoutBinding(h *snapshot.Host, id string) PortUse {
 	north, err := h.Zone().Northbound()
 	if err != nil {
@@ -99,8 +99,8 @@ func withoutBinding(h *snapshot.Host, id string) PortUse {
 	return PortUse{Unused: true, Why: fmt.Sprintf("no logical port is named %s", id)}
 }
 
-// WrongInterface finds which of several interfaces for one logical port is the wrong
-// one, and how that is known. An error means that it is unknown.
+// WrongInterface returns which of several interfaces for one logical port is the wrong one, with the evidence. An
+// error means that it is unknown.
 func WrongInterface(h *snapshot.Host, all []snapshot.BridgeInterface) (snapshot.BridgeInterface, string, error) {
 	var wrong []snapshot.BridgeInterface
 	var why []string
@@ -122,7 +122,7 @@ func WrongInterface(h *snapshot.Host, all []snapshot.BridgeInterface) (snapshot.
 	return wrong[0], why[0], nil
 }
 
-// WhyWrong is why an interface is not the one of the logical port in its iface-id; empty: it may be.
+// WhyWrong returns why an interface does not belong to the logical port in its iface-id; empty if it may.
 func WhyWrong(h *snapshot.Host, p snapshot.BridgeInterface) (string, error) {
 	network, err := h.Network()
 	if err != nil {
@@ -133,7 +133,7 @@ func WhyWrong(h *snapshot.Host, p snapshot.BridgeInterface) (string, error) {
 	}
 	south, err := h.Southbound()
 	if err != nil {
-		return "", nil // the Southbound would only add reasons
+		return "", nil // the Southbound could only add reasons
 	}
 	if row := south.PortBinding(p.ExternalIDs["iface-id"]); row != nil {
 		return whyNotOf(h, row, p), nil
@@ -141,7 +141,7 @@ func WhyWrong(h *snapshot.Host, p snapshot.BridgeInterface) (string, error) {
 	return "", nil
 }
 
-// whyNotOf is why an interface is not that of a port binding; empty: it may be.
+// whyNotOf returns why an interface does not belong to a port binding; empty if it may.
 func whyNotOf(h *snapshot.Host, row *sb.PortBindingBrief, p snapshot.BridgeInterface) string {
 	if want, have := row.Options["iface-id-ver"], p.ExternalIDs["iface-id-ver"]; want != "" && have != want {
 		if have == "" {
@@ -161,8 +161,8 @@ func whyNotOf(h *snapshot.Host, row *sb.PortBindingBrief, p snapshot.BridgeInter
 	return ""
 }
 
-// ForeignMAC is the MAC address behind an interface if it is not among the addresses of its
-// logical port; empty if it is, or if either is unknown.
+// ForeignMAC returns the MAC address behind an interface if its logical port does not have it; empty if it has, or if
+// either is unknown.
 func ForeignMAC(h *snapshot.Host, iface snapshot.BridgeInterface, addresses []string) string {
 	macs := strings.ToLower(strings.Join(addresses, " "))
 	pod, err := h.Pod(iface.Name)
@@ -172,18 +172,18 @@ func ForeignMAC(h *snapshot.Host, iface snapshot.BridgeInterface, addresses []st
 	return pod.Link.MAC
 }
 
-// A Device is what is plugged into a logical port, as it sees itself.
+// A Device is what is attached to a logical port, as its owner sees it.
 type Device struct {
 	Port      *nb.LogicalSwitchPortBrief
 	Interface snapshot.BridgeInterface
-	Host      node.Link     // the host's end
-	Link      node.Link     // the other end, in the pod; of a port of the host itself the same
+	Host      node.Link     // the host's end of the link
+	Link      node.Link     // the other end, in the pod; the same for a port of the host itself
 	Network   *node.Network // of the pod, or the host
-	Pod       bool          // it is in a namespace of its own
+	Pod       bool          // it is in its own namespace
 }
 
-// DeviceOf is the device of a port of the integration bridge; nil: it cannot be seen as what sends, such
-// as the tap of a virtual machine, or is not there. The error is for a namespace that cannot be looked into.
+// DeviceOf returns the device of a port of the integration bridge; nil if the sender cannot be seen, as behind the
+// tap of a virtual machine, or does not exist. The error is for an unreadable namespace.
 func DeviceOf(h *snapshot.Host, l *Logical, iface snapshot.BridgeInterface) (*Device, error) {
 	port := l.SwitchPort[iface.ExternalIDs["iface-id"]]
 	if port == nil {
@@ -209,15 +209,14 @@ func DeviceOf(h *snapshot.Host, l *Logical, iface snapshot.BridgeInterface) (*De
 	return &Device{Port: port, Interface: iface, Host: *link, Link: pod.Link, Network: pod.Network, Pod: true}, nil
 }
 
-// Guest reports whether the device hands its packets on to a virtual machine, so that the addresses
-// that count are in there.
+// Guest reports whether the device passes its packets to a virtual machine, which then has the addresses that matter.
 func (d *Device) Guest() bool {
 	return d.Pod && (d.Link.Master != "" || slices.ContainsFunc(d.Network.Links, func(l node.Link) bool {
 		return l.Kind == "tun" || l.Kind == "macvtap" || l.Kind == "bridge"
 	}))
 }
 
-// Addresses are the global addresses of the device.
+// Addresses returns the global addresses of the device.
 func (d *Device) Addresses() []netip.Prefix {
 	var out []netip.Prefix
 	for _, a := range d.Network.Addresses {
@@ -228,8 +227,7 @@ func (d *Device) Addresses() []netip.Prefix {
 	return out
 }
 
-// Record is the MAC address and addresses that whoever plugged the device wrote at its interface;
-// empty where there are none.
+// Record returns the MAC and IP addresses written to the interface when it was attached; empty if none.
 func (d *Device) Record() (mac string, ips []netip.Addr) {
 	ids := d.Interface.ExternalIDs
 	for _, key := range []string{"attached-mac", "attached_mac"} {
@@ -248,8 +246,8 @@ func (d *Device) Record() (mac string, ips []netip.Addr) {
 	return mac, ips
 }
 
-// AsRecorded reports whether the device has what was recorded when it was plugged. Known is false where
-// nothing was, or not enough to tell.
+// AsRecorded reports whether the device matches what was recorded when it was attached. known is false if too little
+// was recorded to tell.
 func (d *Device) AsRecorded() (is, known bool) {
 	mac, ips := d.Record()
 	if len(ips) == 0 {

@@ -13,15 +13,15 @@ import (
 // tunnelModules are the kernel modules of Open vSwitch by interface type.
 var tunnelModules = map[string]string{"geneve": "vport_geneve", "vxlan": "vport_vxlan", "gre": "vport_gre", "ip6gre": "vport_gre", "erspan": "vport_gre"}
 
-// KernelModules are the modules that a host's bridges need, and which of them are missing.
+// KernelModules are the kernel modules that a host's bridges need, and those missing.
 type KernelModules struct {
-	Needed  []string // by the bridges of the kernel datapath and their tunnels; none: there is no such bridge
+	Needed  []string // by kernel datapath bridges and their tunnels; none if there is no such bridge
 	Missing []string // neither loaded nor built in
 	Release string   // of the kernel
-	Absent  []string // those of Missing for which the kernel has no file
+	Absent  []string // those in Missing without a file for this kernel
 }
 
-// ReadKernelModules finds the modules that a host's bridges of the kernel datapath need.
+// ReadKernelModules returns the modules that a host's bridges of the kernel datapath need.
 func ReadKernelModules(h *snapshot.Host) (*KernelModules, error) {
 	s, err := h.Switch()
 	if err != nil {
@@ -47,7 +47,7 @@ func ReadKernelModules(h *snapshot.Host) (*KernelModules, error) {
 	}
 	m.Release = strings.TrimSpace(string(release))
 	loaded, err := h.File("/proc/modules")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a kernel that can load none has no such file
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // missing on a kernel without loadable modules
 		return nil, err
 	}
 	dir := path.Join("/lib/modules", m.Release)

@@ -12,20 +12,19 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// Placement says which switches and routers have which load balancers, by
-// themselves and by a group.
+// Placement is which switches and routers have which load balancers, directly and through groups.
 type Placement struct {
 	*snapshot.Balancers
 	LB    map[ovsdb.UUID]*nb.LoadBalancer      // by its own UUID
-	VIPs  map[*nb.LoadBalancer][]VIP           // in order; of templates there are none
+	VIPs  map[*nb.LoadBalancer][]VIP           // in order; none for templates
 	Group map[ovsdb.UUID]*nb.LoadBalancerGroup // by its own UUID
 
-	SwitchesOf map[ovsdb.UUID][]*nb.LogicalSwitch // that name a load balancer or a group
-	RoutersOf  map[ovsdb.UUID][]*nb.LogicalRouter // that name a load balancer or a group
+	SwitchesOf map[ovsdb.UUID][]*nb.LogicalSwitch // that refer to a load balancer or a group
+	RoutersOf  map[ovsdb.UUID][]*nb.LogicalRouter // that refer to a load balancer or a group
 	GroupsOf   map[ovsdb.UUID][]*nb.LoadBalancerGroup
 }
 
-// PlacementOf follows the references to the zone's load balancers.
+// PlacementOf resolves the references to the zone's load balancers.
 func PlacementOf(z *snapshot.Zone) (*Placement, error) {
 	return snapshot.Derive(z, "", func() (*Placement, error) {
 		l, err := LogicalOf(z)
@@ -93,7 +92,7 @@ func (p *Placement) Placed(lb *nb.LoadBalancer) bool {
 	return false
 }
 
-// Clients reports whether something can be plugged into a switch: it has a port of no type.
+// Clients reports whether a switch can have workloads: it has a port without type.
 func (l *Logical) Clients(s *nb.LogicalSwitch) bool {
 	for _, p := range l.PortsOf[s.UUID] {
 		if p.Type == "" {
@@ -103,7 +102,7 @@ func (l *Logical) Clients(s *nb.LogicalSwitch) bool {
 	return false
 }
 
-// RoutersAt are the routers that a switch hangs on.
+// RoutersAt returns the routers that a switch is connected to.
 func (l *Logical) RoutersAt(s *nb.LogicalSwitch) []*nb.LogicalRouter {
 	var out []*nb.LogicalRouter
 	for _, g := range l.Gateways(s) {
@@ -116,14 +115,14 @@ func (l *Logical) RoutersAt(s *nb.LogicalSwitch) []*nb.LogicalRouter {
 
 // A VIP is a virtual address of a load balancer with its backends.
 type VIP struct {
-	Key      string // as it is in the column vips
+	Key      string // as in the column vips
 	Addr     netip.Addr
-	Port     uint16 // 0: all
+	Port     uint16 // 0 for all
 	Backends []netip.AddrPort
 	Bad      string // why OVN cannot use it
 }
 
-// VIPs reads the virtual addresses of a load balancer, in order; of templates there are none.
+// VIPs parses the virtual addresses of a load balancer, in order; none for templates.
 func VIPs(lb *nb.LoadBalancer) []VIP {
 	if lb.Options["template"] == "true" {
 		return nil
@@ -164,7 +163,7 @@ func readVIP(key, backends string) VIP {
 	return v
 }
 
-// hostPort reads "A", "A:PORT", "A6" or "[A6]:PORT".
+// hostPort parses "A", "A:PORT", "A6" or "[A6]:PORT".
 func hostPort(text string) (netip.Addr, uint16, bool) {
 	if ap, err := netip.ParseAddrPort(text); err == nil {
 		return ap.Addr(), ap.Port(), true
@@ -175,16 +174,16 @@ func hostPort(text string) (netip.Addr, uint16, bool) {
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
-// A HealthMapping is one entry of Load_Balancer.ip_port_mappings: by which port a backend is watched, and
-// from which address.
+// A HealthMapping is an entry of Load_Balancer.ip_port_mappings: the port by which a backend is monitored, and the
+// source address.
 type HealthMapping struct {
-	Key    string     // as it is in the column
+	Key    string     // as in the column
 	Port   string     // the logical port
-	Source netip.Addr // zero: it is none
-	Raw    string     // of the source
+	Source netip.Addr // zero if invalid
+	Raw    string     // the source as written
 }
 
-// HealthMappings are the entries of ip_port_mappings by backend.
+// HealthMappings returns the entries of ip_port_mappings by backend.
 func HealthMappings(lb *nb.LoadBalancer) map[netip.Addr]HealthMapping {
 	out := make(map[netip.Addr]HealthMapping, len(lb.IPPortMappings))
 	for key, value := range lb.IPPortMappings {
@@ -194,13 +193,13 @@ func HealthMappings(lb *nb.LoadBalancer) map[netip.Addr]HealthMapping {
 		}
 		m := HealthMapping{Key: key}
 		m.Port, m.Raw, _ = strings.Cut(value, ":")
-		if i := strings.IndexByte(value, '['); i > 0 { // a port's name may have colons, an address of IPv6 is in brackets
+		if i := strings.IndexByte(value, '['); i > 0 { // a port's name may contain colons, an IPv6 address is in brackets
 			m.Port, m.Raw = strings.TrimSuffix(value[:i], ":"), value[i:]
 			if j := strings.IndexByte(m.Raw, ']'); j > 0 {
 				m.Raw = m.Raw[:j+1]
 			}
 		} else if backend.Is4() {
-			m.Raw, _, _ = strings.Cut(m.Raw, ":") // newer releases may name a zone behind it
+			m.Raw, _, _ = strings.Cut(m.Raw, ":") // newer releases may append a zone
 		}
 		if a, err := netip.ParseAddr(strings.Trim(m.Raw, "[]")); err == nil {
 			m.Source = a
@@ -210,7 +209,7 @@ func HealthMappings(lb *nb.LoadBalancer) map[netip.Addr]HealthMapping {
 	return out
 }
 
-// PortOf is the port without a type that has an address, nil where there is none or more than one.
+// PortOf returns the port without type that has an address, nil if none or more than one.
 func (l *Logical) PortOf(a netip.Addr) *nb.LogicalSwitchPortBrief {
 	var found *nb.LogicalSwitchPortBrief
 	for i := range l.SwitchPorts {
@@ -237,8 +236,8 @@ func hasAddress(p *nb.LogicalSwitchPortBrief, a netip.Addr) bool {
 	return false
 }
 
-// HealthSource says what is wrong with an address as the source of health checks of a port; empty: nothing.
-// The address has to be nobody's on the port's switch: OVN answers for it there.
+// HealthSource returns what is wrong with an address as the source of a port's health checks; empty if nothing. The
+// address must be unused on the port's switch: OVN itself replies for it there.
 func (l *Logical) HealthSource(p *nb.LogicalSwitchPortBrief, a netip.Addr, bound func(port string) bool) string {
 	s := l.SwitchOf[p.UUID]
 	if s == nil {
@@ -259,7 +258,7 @@ func (l *Logical) HealthSource(p *nb.LogicalSwitchPortBrief, a netip.Addr, bound
 	return ""
 }
 
-// HealthSourceFor is the address from which a port can be watched: that from which the other ports of its switch are.
+// HealthSourceFor returns the address from which a port can be monitored: the one used for other ports on its switch.
 func (l *Logical) HealthSourceFor(b *snapshot.Balancers, p *nb.LogicalSwitchPortBrief, v6 bool, bound func(port string) bool) netip.Addr {
 	var common netip.Addr
 	s := l.SwitchOf[p.UUID]
@@ -280,20 +279,19 @@ func (l *Logical) HealthSourceFor(b *snapshot.Balancers, p *nb.LogicalSwitchPort
 	return common
 }
 
-// A StaleConnection is a UDP conversation that a host still sends to what is no
-// backend of its virtual address any more.
+// A StaleConnection is a UDP flow that a host still sends to a removed backend of a virtual address.
 type StaleConnection struct {
 	snapshot.CTEntry
 	LB  *nb.LoadBalancer
 	VIP netip.AddrPort
-	To  netip.AddrPort // the backend that was
+	To  netip.AddrPort // the removed backend
 }
 
-// errNoZone is a host whose Northbound is not among those read.
+// errNoZone means that a host's Northbound was not read.
 var errNoZone = errors.New("the databases of this node's zone were not read: name them with --nb and --sb")
 
-// StaleConnections are the host's stale UDP conversations, in the zones that ovn-controller
-// tracks. Those of TCP end by themselves and are meant to outlive a backend that is drained.
+// StaleConnections returns the host's stale UDP flows, in the zones that ovn-controller tracks. TCP connections end
+// by themselves and are meant to outlive a drained backend.
 func StaleConnections(h *snapshot.Host) ([]StaleConnection, error) {
 	return snapshot.Derive(h, "", func() ([]StaleConnection, error) {
 		zone := h.Zone()
@@ -328,7 +326,7 @@ func StaleConnections(h *snapshot.Host) ([]StaleConnection, error) {
 	})
 }
 
-// datagrams are the virtual addresses of UDP with all the backends that they have, of whatever load balancer.
+// datagrams returns the UDP virtual addresses with all their backends, from all load balancers.
 func datagrams(z *snapshot.Zone) (map[netip.AddrPort]datagramVIP, error) {
 	return snapshot.Derive(z, "", func() (map[netip.AddrPort]datagramVIP, error) {
 		b, err := z.Balancers()

@@ -11,9 +11,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// Logical is a Northbound with its references followed: which port is on which
-// switch, and which switch hangs on which router. The pointers lead into the
-// rows of the Northbound.
+// Logical is a Northbound with resolved references: which port is on which switch, and which switch is connected to
+// which router. The pointers refer to rows of the Northbound.
 type Logical struct {
 	*snapshot.Northbound
 	Switch map[ovsdb.UUID]*nb.LogicalSwitch // by its own UUID
@@ -22,18 +21,17 @@ type Logical struct {
 	SwitchPort map[string]*nb.LogicalSwitchPortBrief // by name
 	RouterPort map[string]*nb.LogicalRouterPort      // by name
 
-	SwitchOf map[ovsdb.UUID]*nb.LogicalSwitch // by Logical_Switch_Port; where two have it, the first
-	RouterOf map[ovsdb.UUID]*nb.LogicalRouter // by Logical_Router_Port; where two have it, the first
+	SwitchOf map[ovsdb.UUID]*nb.LogicalSwitch // by Logical_Switch_Port; the first if two have it
+	RouterOf map[ovsdb.UUID]*nb.LogicalRouter // by Logical_Router_Port; the first if two have it
 
 	PortsOf       map[ovsdb.UUID][]*nb.LogicalSwitchPortBrief // by Logical_Switch
 	RouterPortsOf map[ovsdb.UUID][]*nb.LogicalRouterPort      // by Logical_Router
 
-	// Links are the switch ports of type router by the name of the router port
-	// that they lead to, whether there is one or not.
+	// Links are the switch ports of type router by the name of their router port, whether that exists or not.
 	Links map[string][]*nb.LogicalSwitchPortBrief
 }
 
-// LogicalOf follows the references of the zone's Northbound.
+// LogicalOf resolves the references of the zone's Northbound.
 func LogicalOf(z *snapshot.Zone) (*Logical, error) {
 	return snapshot.Derive(z, "", func() (*Logical, error) {
 		rows, err := z.Northbound()
@@ -44,7 +42,7 @@ func LogicalOf(z *snapshot.Zone) (*Logical, error) {
 	})
 }
 
-// NewLogical follows the references of a Northbound.
+// NewLogical resolves the references of a Northbound.
 func NewLogical(rows *snapshot.Northbound) *Logical {
 	l := &Logical{
 		Northbound: rows,
@@ -95,8 +93,7 @@ func NewLogical(rows *snapshot.Northbound) *Logical {
 	return l
 }
 
-// RouterPortOf is the name of the router port that a switch port of type router
-// leads to; empty: it leads to none.
+// RouterPortOf returns the router port of a switch port of type router; empty if none.
 func RouterPortOf(p *nb.LogicalSwitchPortBrief) string {
 	if p.Type != "router" {
 		return ""
@@ -104,7 +101,7 @@ func RouterPortOf(p *nb.LogicalSwitchPortBrief) string {
 	return p.Options["router-port"]
 }
 
-// Gateways are the router ports that are linked to a switch.
+// Gateways returns the router ports linked to a switch.
 func (l *Logical) Gateways(s *nb.LogicalSwitch) []*nb.LogicalRouterPort {
 	var out []*nb.LogicalRouterPort
 	for _, p := range l.PortsOf[s.UUID] {
@@ -118,11 +115,11 @@ func (l *Logical) Gateways(s *nb.LogicalSwitch) []*nb.LogicalRouterPort {
 // An LPortAddress is one element of Logical_Switch_Port.addresses or port_security.
 type LPortAddress struct {
 	MAC string         // in lower case
-	IPs []netip.Prefix // of port_security with a length; of addresses a whole address each
+	IPs []netip.Prefix // with a prefix length in port_security; full addresses in addresses
 }
 
-// ParseAddress reads an element of addresses or port_security that begins with a
-// MAC address; "router", "unknown" and "dynamic" alone are none.
+// ParseAddress parses an element of addresses or port_security that begins with a MAC address; "router", "unknown"
+// and "dynamic" alone are not parsed.
 func ParseAddress(text string) (LPortAddress, bool) {
 	words := strings.Fields(text)
 	if len(words) == 0 || !isMAC(words[0]) {
@@ -157,7 +154,7 @@ func isMAC(s string) bool {
 	return true
 }
 
-// PortAddresses are the addresses of a switch port, those that OVN gave to it among them.
+// PortAddresses returns the addresses of a switch port, including those assigned by OVN.
 func PortAddresses(p *nb.LogicalSwitchPortBrief) []LPortAddress {
 	var out []LPortAddress
 	dynamic := false
@@ -177,7 +174,7 @@ func PortAddresses(p *nb.LogicalSwitchPortBrief) []LPortAddress {
 	return out
 }
 
-// Networks are the addresses of a router port with their lengths.
+// Networks returns a router port's addresses with prefix lengths.
 func Networks(p *nb.LogicalRouterPort) []netip.Prefix {
 	var out []netip.Prefix
 	for _, text := range p.Networks {
@@ -188,10 +185,10 @@ func Networks(p *nb.LogicalRouterPort) []netip.Prefix {
 	return out
 }
 
-// Off reports whether a row's column enabled switches it off.
+// Off reports whether a row's column enabled disables it.
 func Off(enabled ovsdb.Set[bool]) bool { return len(enabled) > 0 && !enabled[0] }
 
-// SwitchAt is the switch that a router port is joined to, or nil.
+// SwitchAt returns the switch that a router port is joined to, or nil.
 func (l *Logical) SwitchAt(routerPort string) *nb.LogicalSwitch {
 	for _, p := range l.Links[routerPort] {
 		if ls := l.SwitchOf[p.UUID]; ls != nil {
@@ -201,7 +198,7 @@ func (l *Logical) SwitchAt(routerPort string) *nb.LogicalSwitch {
 	return nil
 }
 
-// Localnets are the names of the physical networks that a switch is part of.
+// Localnets returns the physical networks that a switch is part of.
 func (l *Logical) Localnets(ls *nb.LogicalSwitch) []string {
 	var out []string
 	if ls == nil {
@@ -215,8 +212,7 @@ func (l *Logical) Localnets(ls *nb.LogicalSwitch) []string {
 	return out
 }
 
-// Unlinked are the router ports that lead nowhere: no switch port names them and
-// they have no peer.
+// Unlinked returns the router ports that lead nowhere: no switch port names them and they have no peer.
 func (l *Logical) Unlinked() []*nb.LogicalRouterPort {
 	var out []*nb.LogicalRouterPort
 	for i := range l.RouterPorts {
@@ -228,10 +224,9 @@ func (l *Logical) Unlinked() []*nb.LogicalRouterPort {
 	return out
 }
 
-// Fits are those of some router ports that belong on a switch: the switch's ports
-// have addresses in one of their networks, or its other routers have theirs there.
-// A router port whose network is reached by another link of the switch already
-// belongs there only if it is on another router.
+// Fits returns the router ports that belong on a switch: the switch's ports have addresses in one of their networks,
+// or its other routers do. A router port whose network the switch already reaches through another link belongs there
+// only if it is on another router.
 func (l *Logical) Fits(s *nb.LogicalSwitch, ports []*nb.LogicalRouterPort) []*nb.LogicalRouterPort {
 	if len(ports) == 0 {
 		return nil
@@ -279,10 +274,10 @@ func overlapping(a, b *nb.LogicalRouterPort) bool {
 	return false
 }
 
-// A LinkFault is what is wrong with a switch port that leads to a router.
+// A LinkFault is what is wrong with a switch port of type router.
 type LinkFault string
 
-// What can be wrong with a link, the first that applies.
+// The faults of a link; the first that applies is used.
 const (
 	LinkFine    LinkFault = ""
 	LinkType    LinkFault = "it names a router port, but its type is not router"
@@ -291,8 +286,8 @@ const (
 	LinkAddress LinkFault = "its addresses are not those of the router port"
 )
 
-// CheckLink says what is wrong with a port's link to a router; of a port that has nothing to
-// do with routers it is LinkFine.
+// CheckLink returns what is wrong with a port's link to a router; LinkFine if the port has nothing to do with
+// routers.
 func (l *Logical) CheckLink(p *nb.LogicalSwitchPortBrief) LinkFault {
 	name := p.Options["router-port"]
 	if p.Type != "router" {
@@ -313,7 +308,7 @@ func (l *Logical) CheckLink(p *nb.LogicalSwitchPortBrief) LinkFault {
 	return LinkFine
 }
 
-// LeadsTo reports whether packets to a router port go through a switch port, by its addresses.
+// LeadsTo reports whether packets to a router port pass a switch port, by its addresses.
 func LeadsTo(p *nb.LogicalSwitchPortBrief, rp *nb.LogicalRouterPort) bool {
 	return slices.ContainsFunc(p.Addresses, func(text string) bool {
 		a, ok := ParseAddress(text)

@@ -16,28 +16,26 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A Persistent is what a file of the host says about the network of a link, for
-// the next time it boots.
+// A Persistent is a link's network configuration at boot, from one file of the host.
 type Persistent struct {
 	Link      string
 	Tool      string // "netplan", "NetworkManager", "systemd-networkd", "ifupdown", "network-scripts"
 	File      string
-	Line      int            // that gives the link its addresses
-	Addresses []netip.Prefix // fixed ones
+	Line      int            // of the link's addresses
+	Addresses []netip.Prefix // static ones
 	Gateways  []netip.Addr   // of default routes
 	DHCP      bool           // of either family, or router advertisements
 }
 
-// String is the place, as compilers name it.
+// String formats the location as compilers do.
 func (p Persistent) String() string {
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
-// Gives reports whether it gives the link addresses.
+// Gives reports whether it assigns addresses to the link.
 func (p Persistent) Gives() bool { return p.DHCP || len(p.Addresses) > 0 }
 
-// persistentFiles are the patterns of files that say how the network is at boot,
-// and who reads them how.
+// persistentFiles are the patterns of boot network configuration files, with their tools and parsers.
 var persistentFiles = []struct {
 	tool    string
 	pattern string
@@ -54,8 +52,8 @@ var persistentFiles = []struct {
 	{"network-scripts", "/etc/sysconfig/network-scripts/ifcfg-*", readIfcfg},
 }
 
-// PersistentOf is what the host's files say of its network at the next boot.
-// What netplan has written for others is told once, by netplan's own file.
+// PersistentOf returns the host's network configuration at the next boot. What netplan generates for others is
+// included once, from netplan's own file.
 func PersistentOf(h *snapshot.Host) ([]Persistent, error) {
 	return snapshot.Derive(h, "", func() ([]Persistent, error) {
 		var all []Persistent
@@ -108,7 +106,7 @@ func readNetplan(_ string, text []byte) []Persistent {
 	return all
 }
 
-// netplanLink is what netplan says of one link.
+// netplanLink parses netplan's configuration of one link.
 func netplanLink(name, body *yaml.Node) Persistent {
 	p := Persistent{Link: name.Value, Line: name.Line}
 	if set := cmp.Or(member(body, "set-name"), member(member(body, "match"), "name")); set != nil {
@@ -143,7 +141,7 @@ func netplanLink(name, body *yaml.Node) Persistent {
 	return p
 }
 
-// member is the value of a key of a mapping; nil: it has none.
+// member returns the value of a mapping's key, nil if none.
 func member(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -162,7 +160,7 @@ func (p *Persistent) gateway(text string) {
 	}
 }
 
-// A setting is a line of an ini file.
+// A setting is a line of an INI file.
 type setting struct {
 	section, key, value string
 	line                int
@@ -190,7 +188,7 @@ func readKeyfile(_ string, text []byte) []Persistent {
 	for _, s := range settings(text) {
 		switch {
 		case s.section == "connection" && s.key == "type" && strings.HasPrefix(s.value, "ovs-"):
-			return nil // an OVS port of NetworkManager's: the addresses are its bridge's
+			return nil // an OVS port of NetworkManager: its bridge has the addresses
 		case s.section == "connection" && s.key == "interface-name":
 			p.Link = s.value
 		case s.section != "ipv4" && s.section != "ipv6":
@@ -279,7 +277,7 @@ func readInterfaces(_ string, text []byte) []Persistent {
 	return all
 }
 
-// maskBits is the length of a netmask, given as such or as a number; -1: neither.
+// maskBits returns the length of a netmask, given as a mask or a number; -1 if neither.
 func maskBits(mask string) int {
 	if n, err := strconv.Atoi(mask); err == nil {
 		return n

@@ -13,13 +13,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A PodLink is the link by which a host reaches the pods of its cluster, and they it.
+// A PodLink is the link between a host and its cluster's pods.
 type PodLink struct {
 	Link string // "ovn0", "ovn-k8s-mp0", "tun0"
 	CMS  decode.CMS
 	Pods []PodNetwork
-	// Forwards: the pods' way to the world outside leads through the host, which
-	// forwards and translates. Why says what tells so.
+	// Forwards: the pods reach external networks through the host, which forwards and translates. Why is the
+	// evidence.
 	Forwards bool
 	Why      string
 }
@@ -27,12 +27,12 @@ type PodLink struct {
 // A PodNetwork is a network of pods that the host should have a route for.
 type PodNetwork struct {
 	Prefix netip.Prefix
-	Via    netip.Addr // the next hop; none: the network is on the link
-	Src    netip.Addr // the source that the CMS gives the route; none: the kernel chooses
-	Source string     // what says so
+	Via    netip.Addr // the next hop; none if the network is on the link
+	Src    netip.Addr // the source that the CMS sets on the route; none: the kernel chooses
+	Source string     // the evidence
 }
 
-// PodLinkOf is the host's link to the pods; nil: it has none.
+// PodLinkOf returns the host's link to the pods, nil if none.
 func PodLinkOf(h *snapshot.Host) (*PodLink, error) {
 	return snapshot.Derive(h, "", func() (*PodLink, error) {
 		s, err := h.Switch()
@@ -74,8 +74,7 @@ func northboundLink(h *snapshot.Host, link string, cms decode.CMS, read func(*sn
 	return g, nil
 }
 
-// routerAt is the address of a router in the network of one of a link's
-// addresses; which says of which routers' ports.
+// routerAt returns a router's address in the network of one of a link's addresses; ports are the router's.
 func routerAt(rows *snapshot.Northbound, ports ovsdb.Set[ovsdb.UUID], own netip.Prefix) netip.Addr {
 	for _, p := range rows.RouterPorts {
 		if !ports.Has(p.UUID) {
@@ -90,8 +89,8 @@ func routerAt(rows *snapshot.Northbound, ports ovsdb.Set[ovsdb.UUID], own netip.
 	return netip.Addr{}
 }
 
-// ovnKubernetesLink: the node's gateway router has a route for each network of
-// pods, and the host the same through the management port.
+// ovnKubernetesLink: the node's gateway router has a route for each pod network, and the host the same through the
+// management port.
 func ovnKubernetesLink(h *snapshot.Host, g *PodLink, rows *snapshot.Northbound, n *node.Network) {
 	chassis, _, _ := h.ChassisName()
 	var cluster, gateway *nb.LogicalRouter
@@ -125,7 +124,7 @@ func ovnKubernetesLink(h *snapshot.Host, g *PodLink, rows *snapshot.Northbound, 
 	}
 }
 
-// routersFor are the addresses of a router on the link's networks that are of a prefix's family.
+// routersFor returns a router's addresses on the link's networks, of a prefix's family.
 func routersFor(rows *snapshot.Northbound, r *nb.LogicalRouter, own []node.Address, prefix netip.Prefix) []netip.Addr {
 	var vias []netip.Addr
 	for _, a := range own {
@@ -136,8 +135,7 @@ func routersFor(rows *snapshot.Northbound, r *nb.LogicalRouter, own []node.Addre
 	return vias
 }
 
-// kubeOVNLink: the networks of the default VPC's switches, but for those that
-// are networks of the world outside.
+// kubeOVNLink: the networks of the default VPC's switches, except external ones.
 func kubeOVNLink(h *snapshot.Host, g *PodLink, rows *snapshot.Northbound, n *node.Network) {
 	var vpc *nb.LogicalRouter
 	for i, r := range rows.Routers {
@@ -177,7 +175,7 @@ func kubeOVNLink(h *snapshot.Host, g *PodLink, rows *snapshot.Northbound, n *nod
 	}
 }
 
-// underlayPorts are the router ports whose switch has a port to a network outside.
+// underlayPorts returns the router ports whose switch has a port to an external network.
 func underlayPorts(rows *snapshot.Northbound) map[string]bool {
 	byID := snapshot.Index(rows.SwitchPorts, func(p *nb.LogicalSwitchPortBrief) ovsdb.UUID { return p.UUID })
 	found := map[string]bool{}
@@ -225,15 +223,14 @@ func (g *PodLink) add(p PodNetwork) {
 	}
 }
 
-// Routed reports whether the host has a route for a network through the gate.
+// Routed reports whether the host has a route for a network through the link.
 func (g *PodLink) Routed(n *node.Network, p PodNetwork) bool {
 	return slices.ContainsFunc(n.Routes, func(r node.Route) bool {
 		return r.Dev == g.Link && r.Table == 254 && r.Type == "unicast" && r.Dst.Bits() <= p.Prefix.Bits() && r.Dst.Bits() > 0 && r.Dst.Contains(p.Prefix.Addr())
 	})
 }
 
-// Missing are the networks of pods that the host has no route for. Two halves
-// or more of a network are taken for the whole.
+// Missing returns the pod networks that the host has no route for. Two or more parts of a network count as the whole.
 func (g *PodLink) Missing(n *node.Network) []PodNetwork {
 	var missing []PodNetwork
 	for _, p := range g.Pods {

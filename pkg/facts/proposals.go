@@ -19,10 +19,10 @@ import (
 // ChassisKeys are the keys of Open_vSwitch.external_ids that a node needs to be a chassis.
 var ChassisKeys = []string{"system-id", "ovn-remote", "ovn-encap-type", "ovn-encap-ip"}
 
-// A Proposal is a value for a setting, and where it comes from.
+// A Proposal is a value for a setting, and its source.
 type Proposal struct{ Value, From string }
 
-// proposals hold each value once, with all its sources.
+// proposals holds each value once, with all its sources.
 type proposals []Proposal
 
 func (p *proposals) add(value, from string) {
@@ -38,7 +38,7 @@ func (p *proposals) add(value, from string) {
 	*p = append(*p, Proposal{value, from})
 }
 
-// ProposeChassisKey lists values for one of the [ChassisKeys] that a node lacks.
+// ProposeChassisKey returns values for one of the [ChassisKeys] that a node lacks.
 func ProposeChassisKey(d *snapshot.Deployment, h *snapshot.Host, key string) []Proposal {
 	var found proposals
 	switch key {
@@ -59,7 +59,7 @@ func proposeSystemID(found *proposals, h *snapshot.Host) {
 	if b, err := h.File(file); err == nil {
 		found.add(strings.TrimSpace(string(b)), "file "+file)
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return // the file would come first
+		return // the file takes precedence
 	}
 	south, err := h.Southbound()
 	if err != nil {
@@ -83,7 +83,7 @@ func proposeSystemID(found *proposals, h *snapshot.Host) {
 	}
 }
 
-// encapsOn are the tunnel addresses of a chassis that a host has.
+// encapsOn returns the tunnel addresses of a chassis that a host has.
 func encapsOn(n *node.Network, south *snapshot.Southbound, c *sb.Chassis) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, e := range south.EncapsOf(c) {
@@ -154,11 +154,11 @@ func proposeEncapIP(found *proposals, d *snapshot.Deployment, h *snapshot.Host) 
 	}
 }
 
-// mostAsked bounds the routes that are asked for.
+// mostAsked limits the route lookups.
 const mostAsked = 100
 
-// EncapCandidate is the one address from which a host sends to the tunnel addresses of all
-// other chassis. The error says why there is none, or that there are several.
+// EncapCandidate returns the one address from which a host sends to the tunnel addresses of all other chassis. The
+// error is why there is none, or that there are several.
 func EncapCandidate(d *snapshot.Deployment, h *snapshot.Host) (ip, why string, err error) {
 	south, err := h.Southbound()
 	if err != nil {

@@ -21,43 +21,42 @@ import (
 // other_config:transient=true when ovsdb-server starts.
 const DeleteTransient = "--delete-transient-ports"
 
-// A TransientForm is how the option is written in a default file.
+// A TransientForm is how the option appears in a default file.
 type TransientForm string
 
-// Forms, one for each fault. A file may have several; the most important one is reported.
+// Forms, one for each fault. If a file has several, the most important one is reported.
 const (
 	TransientWorks         TransientForm = "works"
-	TransientMissing       TransientForm = "missing"        // nowhere in it
+	TransientMissing       TransientForm = "missing"        // not in the file
 	TransientSelfReference TransientForm = "self-reference" // VAR="$VAR …", which systemd does not expand
 	TransientGlued         TransientForm = "glued"          // on the line of another setting
 	TransientCommented     TransientForm = "commented"      // only in a comment
-	TransientQuoted        TransientForm = "quoted"         // written so that systemd or ovs-ctl reads something else
+	TransientQuoted        TransientForm = "quoted"         // systemd or ovs-ctl reads it as something else
 	TransientOverridden    TransientForm = "overridden"     // a later line sets the variable again
 )
 
-// TransientDefault is what a host's Open vSwitch does with transient ports when it
-// starts.
+// TransientDefault is what a host's Open vSwitch does with transient ports at startup.
 type TransientDefault struct {
 	Distribution Distribution
-	File         string // that ovs-ctl's service reads: /etc/default/openvswitch-switch
+	File         string // read by ovs-ctl's service: /etc/default/openvswitch-switch
 	Variable     string // OVS_CTL_OPTS
-	Text         []byte // of the file; nil: it does not exist
+	Text         []byte // of the file; nil if it does not exist
 	Form         TransientForm
-	Line         int    // of the form; 0: none
+	Line         int    // of the form; 0 if none
 	Value        string // of the variable, as systemd reads it
-	// Stops is why Open vSwitch does not start with these options; empty: it does.
+	// Stops is why Open vSwitch does not start with these options; empty if it does.
 	Stops string
 	// Unit is ovs-delete-transient-ports.service of the rpm: "present", "masked", or "" if there is none.
 	Unit string
-	// Otherwise is a unit or drop-in of the operator that deletes them; empty: there is none.
+	// Otherwise is an operator's unit or drop-in that deletes them; empty if none.
 	Otherwise string
-	// Wrong is a file that has the option but is not read, on an rpm host.
+	// Wrong is a file on an rpm host that has the option but is not read.
 	Wrong     string
 	WrongLine int
-	WrongFile []byte // the text of it
+	WrongFile []byte // its text
 }
 
-// WrongText is the line with the option in the file that is not read.
+// WrongText returns the line with the option in the file that is not read.
 func (t *TransientDefault) WrongText() string {
 	return strings.TrimSpace(envfile.Line(t.WrongFile, t.WrongLine))
 }
@@ -67,7 +66,7 @@ func (t *TransientDefault) Deleted() bool {
 	return t.Form == TransientWorks || t.Unit == "present" || t.Otherwise != ""
 }
 
-// ErrOtherDistribution is the error for a host whose default file is not known.
+// ErrOtherDistribution means that the host's default file is not known.
 var ErrOtherDistribution = errors.New("ovnctl knows only where Debian and rpm hosts keep the options of Open vSwitch")
 
 // ReadTransientDefault reads the options with which a host starts Open vSwitch.
@@ -96,7 +95,7 @@ func ReadTransientDefault(h *snapshot.Host) (*TransientDefault, error) {
 		t.read(nil)
 	case "rpm":
 		t.File, t.Variable = path.Join(etc, "sysconfig/openvswitch"), "OPTIONS"
-		// The unit reads this one first, so the other one overrides it.
+		// The unit reads this one first, so the other overrides it.
 		first, err := h.OptionalFile(path.Join(etc, "openvswitch/default.conf"))
 		if err != nil {
 			return nil, err
@@ -139,8 +138,7 @@ func familyByFiles(h *snapshot.Host, etc string) (string, error) {
 	return "", nil
 }
 
-// transientElsewhere finds a unit or drop-in of the operator that deletes transient
-// ports.
+// transientElsewhere returns an operator's unit or drop-in that deletes transient ports.
 func transientElsewhere(h *snapshot.Host, etc string) (string, error) {
 	for _, pattern := range []string{"*.service", "o*.service.d/*.conf"} {
 		files, err := h.Glob(path.Join(etc, "systemd/system", pattern))
@@ -151,7 +149,7 @@ func transientElsewhere(h *snapshot.Host, etc string) (string, error) {
 			return "", err
 		}
 		for _, file := range files {
-			text, _ := h.File(file) // it may be a link to a package's unit, or one that masks it
+			text, _ := h.File(file) // may be a link to a package's unit, or one that masks it
 			if path.Base(file) != TransientUnitName && setsTransient(string(text)) {
 				return file, nil
 			}
@@ -170,7 +168,7 @@ func setsTransient(unit string) bool {
 	return false
 }
 
-// lineOf is the number of the first line that contains a text; 0: none.
+// lineOf returns the number of the first line that contains s, 0 if none.
 func lineOf(text []byte, s string) int {
 	if i := bytes.Index(text, []byte(s)); i >= 0 {
 		return 1 + bytes.Count(text[:i], []byte("\n"))
@@ -181,7 +179,7 @@ func lineOf(text []byte, s string) int {
 // TransientUnitName is the unit of the rpm that deletes transient ports at boot.
 const TransientUnitName = "ovs-delete-transient-ports.service"
 
-// transientUnit asks systemd, and if that does not run, looks for the unit's file.
+// transientUnit asks systemd, or looks for the unit's file if systemd does not run.
 func transientUnit(h *snapshot.Host, etc string) (string, error) {
 	u, err := h.Unit(TransientUnitName)
 	switch {
@@ -202,7 +200,7 @@ func transientUnit(h *snapshot.Host, etc string) (string, error) {
 		if len(found) == 0 {
 			continue
 		}
-		// In the first two a link to /dev/null masks it, and a file is the operator's own unit.
+		// In the first two, a link to /dev/null masks the unit, and a file is the operator's own.
 		if text, err := h.File(found[0]); i < 2 && (err != nil || len(bytes.TrimSpace(text)) == 0) {
 			return "masked", nil
 		}
@@ -211,9 +209,9 @@ func transientUnit(h *snapshot.Host, etc string) (string, error) {
 	return "", nil
 }
 
-// read finds the form of the option in the text; before is a file that systemd reads earlier.
+// read finds the form of the option in the text; before is a file that systemd reads first.
 func (t *TransientDefault) read(before []byte) {
-	// Up to systemd 253 a comment that ends in a backslash continues: the option must work both ways.
+	// Up to systemd 253 a comment ending in a backslash continues: the option must work either way.
 	for _, long := range []bool{false, true} {
 		t.readAs(before, long)
 		if t.Form != TransientWorks {
@@ -222,7 +220,7 @@ func (t *TransientDefault) read(before []byte) {
 	}
 }
 
-// With is what the options would be if the file had this text.
+// With returns the options as if the file had this text.
 func (t *TransientDefault) With(text []byte) *TransientDefault {
 	after := *t
 	after.Text = text
@@ -230,7 +228,7 @@ func (t *TransientDefault) With(text []byte) *TransientDefault {
 	return &after
 }
 
-// StopsOVS is why ovs-ctl would not start Open vSwitch with these options; empty: it would.
+// StopsOVS returns why ovs-ctl would not start Open vSwitch with these options; empty if it would.
 func StopsOVS(options []string) string {
 	_, stops := ovsCtl(options)
 	return stops
@@ -288,7 +286,7 @@ func (t *TransientDefault) readAs(before []byte, long bool) {
 		return
 	}
 	if n := lineOf(t.Text, DeleteTransient); n > 0 {
-		t.Form, t.Line = TransientQuoted, n // a line that is no setting at all
+		t.Form, t.Line = TransientQuoted, n // not a setting at all
 	}
 }
 
@@ -306,8 +304,8 @@ func refersTo(value, name string) bool {
 	}
 }
 
-// ovsCtl reads the options behind "ovs-ctl start" as ovs-ctl(8) does itself. It reports whether it
-// deletes transient ports when it starts, or why it does not start at all.
+// ovsCtl parses the options after "ovs-ctl start" as ovs-ctl(8) does. It reports whether transient ports are deleted
+// at startup, or why it does not start at all.
 func ovsCtl(options []string) (deletes bool, stops string) {
 	for _, arg := range options {
 		option, long := strings.CutPrefix(arg, "--")
@@ -335,8 +333,8 @@ func ovsCtl(options []string) (deletes bool, stops string) {
 	return deletes, ""
 }
 
-// TransientPorts are the ports that are deleted when Open vSwitch starts with the
-// option, and those among them that belong to pods: they have an iface-id.
+// TransientPorts returns the ports that are deleted when Open vSwitch starts with the option, and those of pods among
+// them: they have an iface-id.
 func TransientPorts(s *snapshot.Switch) (all, pods []string) {
 	interfaces := snapshot.Index(s.Interfaces, func(i *vswitch.InterfaceBrief) ovsdb.UUID { return i.UUID })
 	for _, p := range s.Ports {
@@ -368,11 +366,11 @@ func Contained(h *snapshot.Host) (bool, string, error) {
 	return false, "", nil
 }
 
-// A Distribution is what a host runs, os-release(5).
+// A Distribution is a host's distribution, os-release(5).
 type Distribution struct {
 	ID   string // "debian", "ubuntu", "rhel", "rocky"
-	Name string // for people: PRETTY_NAME
-	// Family is "debian" or "rpm", by ID and ID_LIKE; empty: neither.
+	Name string // for display: PRETTY_NAME
+	// Family is "debian" or "rpm", from ID and ID_LIKE; empty if neither.
 	Family string
 }
 

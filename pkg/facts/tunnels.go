@@ -9,15 +9,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// Encapsulations are the tunnel types of the chassis of a deployment, without VTEPs
-// and chassis of other zones.
+// Encapsulations are the tunnel types of a deployment's chassis, without VTEPs and chassis of other zones.
 type Encapsulations struct {
-	VXLAN     []*sb.Chassis     // those that have VXLAN
+	VXLAN     []*sb.Chassis     // those with VXLAN
 	OnlyVXLAN []*sb.Chassis     // and nothing else
-	Types     map[string]string // by the chassis' name: "geneve,vxlan"
+	Types     map[string]string // by chassis name: "geneve,vxlan"
 }
 
-// EncapsulationsOf reads them.
+// EncapsulationsOf collects the tunnel types.
 func EncapsulationsOf(south *snapshot.Southbound) Encapsulations {
 	out := Encapsulations{Types: map[string]string{}}
 	types := map[string][]string{}
@@ -52,8 +51,7 @@ func KnowsVXLANMode(version string) bool {
 // IsTunnel reports whether OVN creates tunnels of an interface type.
 func IsTunnel(kind string) bool { return kind == "geneve" || kind == "vxlan" || kind == "stt" }
 
-// TunnelChassis is the chassis that ovn-controller created a tunnel to; empty: another
-// manager created it.
+// TunnelChassis returns the chassis that ovn-controller created a tunnel to; empty if another manager created it.
 func TunnelChassis(p snapshot.BridgeInterface) string {
 	id := p.Port.ExternalIDs["ovn-chassis-id"]
 	if id == "" {
@@ -63,8 +61,7 @@ func TunnelChassis(p snapshot.BridgeInterface) string {
 	return chassis
 }
 
-// SameTunnel reports whether two interfaces ask for the same tunnel, of which Open
-// vSwitch can create only one.
+// SameTunnel reports whether two interfaces request the same tunnel, which Open vSwitch can create only once.
 func SameTunnel(a, b snapshot.BridgeInterface) bool {
 	if a.Type != b.Type || a.Name == b.Name {
 		return false

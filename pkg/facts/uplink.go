@@ -11,25 +11,23 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// An Uplink is a bridge that joins the host to the network around it, and the
-// link by which it does or should.
+// An Uplink is a bridge that connects the host to the physical network, and its link there, actual or intended.
 type Uplink struct {
 	Bridge *vswitch.BridgeBrief
-	// Links are the links of the uplink's port: one, or those of a bond. Of an
-	// uplink that is not in the bridge it is the link that should be; none: it
-	// is not known which.
+	// Links are the links of the uplink's port: one, or those of a bond. If the uplink is not in the bridge, it is
+	// the intended link; none if unknown.
 	Links []string
-	// Source says how the links are known.
+	// Source is how the links are known.
 	Source string
-	// Port is the uplink's port in the bridge; nil: it has none.
+	// Port is the uplink's port in the bridge, nil if none.
 	Port *vswitch.PortBrief
-	// Networks are the physical networks that ovn-bridge-mappings joins to it.
+	// Networks are the physical networks that ovn-bridge-mappings maps to it.
 	Networks []string
 	// Named: external_ids:bridge-uplink names the link.
 	Named bool
 }
 
-// Link is the uplink where it is one link; empty: it is a bond, or not known.
+// Link returns the uplink if it is one link; empty if it is a bond or unknown.
 func (u Uplink) Link() string {
 	if len(u.Links) == 1 {
 		return u.Links[0]
@@ -37,10 +35,9 @@ func (u Uplink) Link() string {
 	return ""
 }
 
-// UplinksOf are the host's bridges to the network around it: those that name an
-// uplink, those of ovn-bridge-mappings, and those with one port that is a network
-// card. The link is found as OVN-Kubernetes does: by external_ids:bridge-uplink,
-// then the only system port, then the bridge's name without "br".
+// UplinksOf returns the host's bridges to the physical network: those with a named uplink, those in
+// ovn-bridge-mappings, and those with exactly one NIC port. The link is found as OVN-Kubernetes does: by
+// external_ids:bridge-uplink, then the only system port, then the bridge's name without "br".
 func UplinksOf(h *snapshot.Host) ([]Uplink, error) {
 	return snapshot.Derive(h, "", func() ([]Uplink, error) { return uplinks(h) })
 }
@@ -117,13 +114,13 @@ func isGuest(ids map[string]string) bool {
 	return false
 }
 
-// isCard reports whether a link is a network card, or stands for some.
+// isCard reports whether a link is a NIC, or stands for some.
 func isCard(n *node.Network, name string) bool {
 	l := n.Link(name)
 	return l != nil && slices.Contains([]string{"", "bond", "team", "vlan"}, l.Kind) && l.Name != "lo"
 }
 
-// Global are the addresses of a link that others can reach.
+// Global returns the addresses of a link that others can reach.
 func Global(n *node.Network, link string) []node.Address {
 	var own []node.Address
 	for _, a := range n.Addresses {
@@ -134,13 +131,13 @@ func Global(n *node.Network, link string) []node.Address {
 	return own
 }
 
-// Holder is the link that has an address; nil: none has it.
+// Holder returns the link that has an address, nil if none.
 func Holder(n *node.Network, a netip.Addr) *node.Address {
 	return snapshot.First(n.Addresses, func(x *node.Address) bool { return x.Prefix.Addr() == a.Unmap() })
 }
 
-// EncapIPs are the tunnel addresses that the host has, by its own database or,
-// where that says none, by the Southbound; and where they are from.
+// EncapIPs returns the host's tunnel addresses, from its own database or, if not set there, from the Southbound; and
+// their source.
 func EncapIPs(h *snapshot.Host) (ips []netip.Addr, source string) {
 	s, err := h.Switch()
 	if err != nil {

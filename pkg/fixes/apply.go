@@ -10,17 +10,17 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// Options say how a plan is carried out.
+// Options control how a plan is carried out.
 type Options struct {
-	// Header is what the loop knows of the run: the call, what it fixes and what
-	// verifies it, and the witnesses of a plan that cuts.
+	// Header is what the loop knows of the run: the call, what it fixes and what verifies it, and the witnesses of a
+	// plan that cuts.
 	Header Header
 
-	// Verify fails while the fault is still found; nil: nothing verifies it. It
-	// waits as long as the fix may take to show.
+	// Verify fails while the fault is still found; nil if nothing verifies it. It waits as long as the fix may take to
+	// show.
 	Verify func(context.Context) error
-	// Watch starts the watchdog of a plan that cuts, which is running when Watch
-	// returns. Confirm returns once it is confirmed that the host can be reached.
+	// Watch starts the watchdog of a plan that cuts; it is running when Watch returns. Confirm returns once the host is
+	// confirmed reachable.
 	Watch   func(ctx context.Context, run int) error
 	Confirm func(context.Context) error
 	Within  time.Duration // to confirm
@@ -48,7 +48,7 @@ func (j *Journal) Apply(ctx context.Context, t *Target, p *Plan, o Options) (*Ru
 	return run, nil
 }
 
-// reasonOf is the reason of an error: otherwise, unless the state has changed.
+// reasonOf returns the reason of an error: otherwise, unless the state has changed.
 func reasonOf(err error, otherwise Reason) Reason {
 	if errors.Is(err, ErrChanged) {
 		return NotAsPlanned
@@ -163,7 +163,7 @@ func (e *engine) step(ctx context.Context, n int, a Step) error {
 		return err
 	case at == moved:
 		return fmt.Errorf("%w: %s", ErrChanged, why)
-	case at == done: // somebody else was faster: undo has nothing to undo
+	case at == done: // somebody else was faster: there is nothing to undo
 		return nil
 	}
 	w, err := write(a)

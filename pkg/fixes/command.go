@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Command is a command for people to paste: as by fmt.Sprintf, but each string is
-// quoted where a shell would split or expand it. Names come from databases, and
-// anybody may have written them. A []string is several words.
+// Command formats a command for people to paste: like fmt.Sprintf, but each string is quoted where a shell would split
+// or expand it. Names come from databases, where anybody may have written them. A []string is several words.
 func Command(format string, args ...any) string {
 	words := make([]any, len(args))
 	for i, a := range args {
@@ -27,7 +26,7 @@ func Command(format string, args ...any) string {
 	return fmt.Sprintf(format, words...)
 }
 
-// Word is a string as one word for a shell: in quotes if it needs them.
+// Word returns a string as one shell word, quoted if necessary.
 func Word(s string) string {
 	plain := s != ""
 	for _, r := range s {
@@ -41,7 +40,7 @@ func Word(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Command is the command that carries the call out.
+// Command returns the command that carries out the call.
 func (c *Call) Command() string {
 	words := append([]string{"ovnctl", "fix", c.Repair}, c.Args...)
 	if c.Risk == High { // --max-risk is medium by default
@@ -50,7 +49,7 @@ func (c *Call) Command() string {
 	return Command("%s", words)
 }
 
-// Usage is the arguments of a repair as its help names them.
+// Usage returns the arguments of a repair as its help names them.
 func (r *Repair) Usage() string {
 	var words []string
 	for _, p := range r.Params {

@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A Witness confirms, in place of a person, that this host can still be reached.
+// A Witness confirms, in place of a person, that this host is still reachable.
 type Witness string
 
 // Witnesses.
@@ -25,7 +25,7 @@ const (
 // Witnesses are all witnesses.
 var Witnesses = []Witness{Gateway, Southbound}
 
-// errAbsent is a witness that this host does not have.
+// errAbsent means that this host does not have the witness.
 var errAbsent = errors.New("this host has none")
 
 // ask asks one witness.
@@ -36,7 +36,7 @@ func (l *Loop) ask(ctx context.Context, w Witness) error {
 	return l.southboundReplies(ctx)
 }
 
-// replying are the witnesses that reply now.
+// replying returns the witnesses that reply now.
 func (l *Loop) replying(ctx context.Context) []Witness {
 	var all []Witness
 	for _, w := range Witnesses {
@@ -48,8 +48,7 @@ func (l *Loop) replying(ctx context.Context) []Witness {
 	return all
 }
 
-// confirmBy asks until all witnesses reply. With any, those that this host does not
-// have need not, if it has one.
+// confirmBy asks until all witnesses reply. With any, those that this host lacks are not needed, if it has one.
 func (l *Loop) confirmBy(ctx context.Context, witnesses []Witness, any bool) error {
 	for {
 		var failed []string
@@ -77,8 +76,8 @@ func (l *Loop) confirmBy(ctx context.Context, witnesses []Witness, any bool) err
 	}
 }
 
-// southboundReplies reads the Southbound. One that was unreachable when the
-// deployment was opened may be what the repair brings back: it is opened again.
+// southboundReplies reads the Southbound. It is opened again if it was unreachable before: the repair may bring it
+// back.
 func (l *Loop) southboundReplies(ctx context.Context) error {
 	c := l.Cluster
 	if slices.ContainsFunc(c.Problems, southboundLost) {
@@ -106,8 +105,8 @@ func (l *Loop) southboundReplies(ctx context.Context) error {
 
 func southboundLost(p cluster.Problem) bool { return p.What == "OVN_Southbound" }
 
-// gatewayReplies pings the default gateways, which also makes the kernel resolve
-// their addresses: either reply of one gateway is enough.
+// gatewayReplies pings the default gateways, which also makes the kernel resolve their addresses: either reply of one
+// gateway is enough.
 func (l *Loop) gatewayReplies(ctx context.Context) error {
 	local := l.look(ctx).Local()
 	if local == nil {
@@ -152,8 +151,7 @@ func resolved(network *node.Network, gateway node.Route) bool {
 	})
 }
 
-// forget has the kernel resolve a gateway's address again: what it learned earlier
-// proves nothing now.
+// forget makes the kernel resolve a gateway's address again: an earlier entry proves nothing.
 func forget(host node.Host, network *node.Network, gateway node.Route) {
 	for _, n := range network.Neighbours {
 		if n.Addr == gateway.Via.WithZone("") && n.Link == gateway.Dev && n.State != "permanent" {

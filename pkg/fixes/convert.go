@@ -11,14 +11,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// Convert changes a database to the installed schema, after it was copied.
+// Convert converts a database to the installed schema, after copying it.
 type Convert struct {
 	DB     string
 	Zone   string
-	From   string // the version of its schema
-	To     string // the version of the installed one
-	Schema string // the file of that, on the host
-	Backup string // the file of the copy, on the host
+	From   string // its schema version
+	To     string // the installed schema version
+	Schema string // the installed schema file, on the host
+	Backup string // the copy, on the host
 }
 
 // Summary has the commands of ovsdb-client(1).
@@ -93,8 +93,8 @@ func (s Convert) do(ctx context.Context, t *Target) error {
 	return db.Convert(ctx, schema)
 }
 
-// backup writes a copy, and names it once it is complete. A copy that an earlier run
-// has left is replaced: it is of the same unconverted database.
+// backup writes a copy, and names it once complete. An earlier run's copy is replaced: it is of the same unconverted
+// database.
 func backup(ctx context.Context, db convertible, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

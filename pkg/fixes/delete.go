@@ -8,9 +8,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// DeleteRow is the change that deletes a row, which undo inserts again. In are the
-// columns that refer to it; without any the whole database is searched. The server
-// deletes rows that it alone refers to: use [DeleteRows] for a row that has such.
+// DeleteRow returns the change that deletes a row, which undo inserts again. In are the columns that refer to it;
+// without any the whole database is searched. The server also deletes rows that only it refers to: use [DeleteRows] for
+// such a row.
 func DeleteRow(ctx context.Context, r ovsdb.Reader, table string, id ovsdb.UUID, in ...Ref) (Change, error) {
 	changes, err := deletion(ctx, r, table, id, in, false)
 	if err != nil {
@@ -19,20 +19,20 @@ func DeleteRow(ctx context.Context, r ovsdb.Reader, table string, id ovsdb.UUID,
 	return changes[0], nil
 }
 
-// DeleteRows are the changes that delete a row and those that it alone refers to: a
-// Chassis with its Encaps, a Port with its Interfaces. Undo inserts all of them.
+// DeleteRows returns the changes that delete a row and those that only it refers to: a Chassis with its Encaps, a Port
+// with its Interfaces. Undo inserts all of them.
 func DeleteRows(ctx context.Context, r ovsdb.Reader, table string, id ovsdb.UUID, in ...Ref) ([]Change, error) {
 	return deletion(ctx, r, table, id, in, true)
 }
 
-// A schemaReader reads raw rows and knows what refers to what.
+// A schemaReader reads raw rows and knows the references between them.
 type schemaReader interface {
 	rawReader
 	Tables() ovsdb.Tables
 }
 
-// byDaemons are columns, beside the ephemeral ones, that a daemon fills in: they
-// neither guard a row nor are restored with it.
+// byDaemons are columns, besides the ephemeral ones, that a daemon fills in: they neither guard a row nor are restored
+// with it.
 var byDaemons = map[string][]string{
 	"Interface":       {"ofport", "error", "mac_in_use", "ifindex", "admin_state", "link_state", "link_speed", "duplex", "mtu", "statistics", "status"},
 	"Port":            {"statistics", "status", "rstp_statistics", "rstp_status", "bond_active_slave"},
@@ -102,7 +102,7 @@ func deletion(ctx context.Context, r ovsdb.Reader, table string, id ovsdb.UUID, 
 	return all, nil
 }
 
-// referrers are the columns that refer to a row.
+// referrers returns the columns that refer to a row.
 func referrers(ctx context.Context, db schemaReader, schema ovsdb.Tables, table string, id ovsdb.UUID) ([]Ref, error) {
 	var lookups []ovsdb.Lookup
 	var asked []ovsdb.Reference

@@ -2,5 +2,5 @@
 
 package fixes
 
-// failpoint is where tests kill the process. Without the build tag it does nothing.
+// failpoint marks where tests kill the process. Without the build tag it does nothing.
 func failpoint(string) {}

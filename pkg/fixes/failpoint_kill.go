@@ -14,10 +14,9 @@ import (
 
 var passed atomic.Int64
 
-// failpoint kills the process, like a power cut, at the point whose number is in
-// OVNCTL_FAILPOINT. It lists the points in the file that OVNCTL_FAILPOINTS names.
-// OVNCTL_FAILPAUSE, the beginning of a point's name with _ for blanks and a file,
-// creates the file there and waits until it is removed.
+// failpoint kills the process, like a power cut, at the point whose number is in OVNCTL_FAILPOINT. It lists the points
+// in the file that OVNCTL_FAILPOINTS names. OVNCTL_FAILPAUSE holds the start of a point's name, with _ for blanks, and
+// a file: there it creates the file and waits until it is removed.
 func failpoint(name string) {
 	n := passed.Add(1)
 	want := os.Getenv("OVNCTL_FAILPOINT")

@@ -17,7 +17,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
-// Summary has an editor: there is no classic command for a line of a file.
+// Summary shows an editor: no classic command changes a line of a file.
 func (s File) Summary() StepSummary {
 	command := "vi "
 	if s.After == nil {
@@ -26,7 +26,7 @@ func (s File) Summary() StepSummary {
 	return StepSummary{What: s.What, Diff: s.lines(), Commands: []string{command + s.Path}, on: []string{"file " + s.Path}, lasts: true}
 }
 
-// lines are those that change.
+// lines returns the lines that change.
 func (s File) lines() []string {
 	switch {
 	case s.held != nil:
@@ -39,15 +39,15 @@ func (s File) lines() []string {
 	return append([]string{"  " + s.Path}, lineDiff(s.Before, s.After)...)
 }
 
-// A patch is what the journal keeps of a file's change: the part that differs, and
-// checksums of the whole. A secret elsewhere in the file stays there.
+// A patch is the journal's record of a file change: the part that differs, and checksums of the whole, so that a secret
+// elsewhere in the file stays out.
 type patch struct {
 	Path      string      `json:"path"`
 	What      string      `json:"what"`
-	Head      int         `json:"head"` // bytes that are the same before Was
+	Head      int         `json:"head"` // unchanged bytes before Was
 	Was       string      `json:"was"`
 	Now       string      `json:"now"`
-	SumBefore string      `json:"sumBefore,omitempty"` // SHA-256; empty: no file
+	SumBefore string      `json:"sumBefore,omitempty"` // SHA-256; empty if no file
 	SumAfter  string      `json:"sumAfter,omitempty"`
 	Dir       bool        `json:"dir,omitempty"` // its directory is created
 	Mode      fs.FileMode `json:"mode"`
@@ -205,7 +205,7 @@ func (t *Target) replace(p *patch, from, to, was, now string) error {
 		return errors.Join(err, ignoreMissing(os.Remove(temp)))
 	}
 	failpoint("file written")
-	if from == "" { // a file that somebody has created meanwhile stays
+	if from == "" { // a file created meanwhile stays
 		err = errors.Join(os.Link(temp, name), os.Remove(temp))
 	} else {
 		err = os.Rename(temp, name)
@@ -217,12 +217,12 @@ func (t *Target) replace(p *patch, from, to, was, now string) error {
 	return syncDir(dir)
 }
 
-// temporary is the name under which a file is written before it is renamed.
+// temporary returns the name under which a file is written before it is renamed.
 func (t *Target) temporary(name string) string {
 	return filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".ovnctl-"+t.process)
 }
 
-// sweep removes what a run that was cut off left half written.
+// sweep removes what an interrupted run left half written.
 func (t *Target) sweep(name string) error {
 	return ignoreMissing(os.Remove(t.temporary(name)))
 }
@@ -257,8 +257,7 @@ func writeWhole(name string, text []byte, p *patch, like string, replaces bool) 
 	return errors.Join(err, f.Close())
 }
 
-// readFile is a file of the host, nil if it does not exist, and its name as this
-// process sees it.
+// readFile returns a host file, nil if it does not exist, and its name as this process sees it.
 func (t *Target) readFile(path string) ([]byte, string, error) {
 	name, err := t.path(path)
 	if err != nil {
@@ -282,8 +281,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// path is a path of the host as this process sees it. Symbolic links are followed
-// below the host's root, so that none leads out of it.
+// path returns a host path as this process sees it. Symbolic links are resolved below the host's root, so none leads
+// out of it.
 func (t *Target) path(name string) (string, error) {
 	root := t.Root
 	if root == "" {

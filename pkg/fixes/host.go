@@ -17,7 +17,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// Summary has sysctl(8), which takes names with slashes as they are.
+// Summary shows sysctl(8), which accepts names with slashes.
 func (s Sysctl) Summary() StepSummary {
 	return StepSummary{
 		What:     "set " + s.Name + " to " + s.After,
@@ -27,8 +27,7 @@ func (s Sysctl) Summary() StepSummary {
 	}
 }
 
-// path is the kernel's file. The network's settings are those of our own network
-// namespace, however /proc is mounted.
+// path returns the kernel's file. Network settings are those of our own network namespace, however /proc is mounted.
 func (s Sysctl) path() (string, error) {
 	name := filepath.Clean("/" + s.Name)
 	if !strings.HasPrefix(name, "/net/") && !strings.HasPrefix(name, "/kernel/") && !strings.HasPrefix(name, "/vm/") {
@@ -65,7 +64,7 @@ func (s Sysctl) set(value string) error {
 	return os.WriteFile(path, []byte(value+"\n"), 0)
 }
 
-// Summary has modprobe(8) with -a, without which a second name is a parameter.
+// Summary shows modprobe(8) with -a, without which a second name is a parameter.
 func (s Module) Summary() StepSummary {
 	out := StepSummary{
 		What: "load " + strings.Join(s.Names, ", "), Commands: []string{"modprobe -a " + strings.Join(s.Names, " ")},
@@ -103,7 +102,7 @@ func (s Module) do(ctx context.Context, t *Target) error {
 
 func (s Module) undo(context.Context, *Target) error { return errOneWay }
 
-// Summary has the command as ovs-appctl(8) sends it.
+// Summary shows the command as ovs-appctl(8) sends it.
 func (s Control) Summary() StepSummary {
 	command := appctl(s.Daemon, s.Command, s.Args)
 	out := StepSummary{What: s.What, Diff: []string{"+ " + command}, Commands: []string{command}, on: []string{"daemon " + s.Daemon}}
@@ -146,7 +145,7 @@ func (t *Target) control(ctx context.Context, daemon, command string, args ...st
 	return host.Control(ctx, daemon, command, args...)
 }
 
-// Summary has the barrier of ovn-nbctl(8).
+// Summary shows ovn-nbctl(8)'s barrier.
 func (s Await) Summary() StepSummary {
 	return StepSummary{What: "wait until " + s.What, Commands: []string{"ovn-nbctl --wait=hv sync"}, lasts: true}
 }
@@ -157,8 +156,8 @@ func (s Await) undo(context.Context, *Target) error                  { return ni
 // patience is how long a chassis may take to catch up.
 const patience = 60 * time.Second
 
-// do increments NB_Global.nb_cfg, which ovn-northd passes on, and waits until the
-// chassis has reached it: then it has processed all that was written before.
+// do increments NB_Global.nb_cfg, which ovn-northd propagates, and waits until the chassis reaches it: then it has
+// processed everything written before.
 func (s Await) do(ctx context.Context, t *Target) error {
 	north, err := t.database("OVN_Northbound", s.Zone)
 	if err != nil {
@@ -177,7 +176,7 @@ func (s Await) do(ctx context.Context, t *Target) error {
 	}
 	count := ovsdb.Mutate("NB_Global", []ovsdb.Mutation{{Column: "nb_cfg", Mutator: "+=", Value: 1}}, row(globals[0].UUID)...)
 	_, err = north.Transact(ctx, count)
-	if errors.Is(err, ovsdb.ErrUnknownOutcome) { // counting twice does no harm
+	if errors.Is(err, ovsdb.ErrUnknownOutcome) { // counting twice is harmless
 		_, err = north.Transact(ctx, count)
 	}
 	if err != nil {

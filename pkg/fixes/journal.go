@@ -18,8 +18,7 @@ import (
 	"time"
 )
 
-// A Journal is a directory in which every change is written down before it is
-// made: a file for each run, a line of JSON for each event.
+// A Journal is a directory that records every change before it is made: one file per run, one JSON line per event.
 type Journal struct {
 	dir  string
 	lock *os.File
@@ -42,7 +41,7 @@ func OpenJournal(state string) (*Journal, error) {
 // ReadJournal opens a journal for reading. It need not exist.
 func ReadJournal(state string) *Journal { return &Journal{dir: filepath.Join(state, "journal")} }
 
-// A Busy error is another ovnctl that is repairing this host.
+// A Busy error means that another ovnctl is repairing this host.
 type Busy struct{ PID string }
 
 func (b *Busy) Error() string {
@@ -52,8 +51,8 @@ func (b *Busy) Error() string {
 // patienceForLock is how long a run waits for another one.
 const patienceForLock = 5 * time.Second
 
-// Lock keeps other runs off the host until Unlock or the end of the process. It
-// waits a few seconds for another run; then the error is a *Busy.
+// Lock keeps other runs off the host until Unlock or the end of the process. It waits a few seconds for another run;
+// then the error is a *Busy.
 func (j *Journal) Lock(ctx context.Context) error {
 	failpoint("before the lock")
 	f, err := os.OpenFile(filepath.Join(j.dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
@@ -96,13 +95,13 @@ func (j *Journal) Unlock() {
 type Event struct {
 	Time  string `json:"time"` // RFC 3339
 	State State  `json:"state"`
-	Step  int    `json:"step,omitempty"` // from 1, of a step's events
+	Step  int    `json:"step,omitempty"` // from 1, in a step's events
 	Text  string `json:"text,omitempty"` // why, in words
 
-	Reason Reason   `json:"reason,omitempty"` // of Undoing and Undone, and of Confirmed after an undo that failed
-	Run    *Header  `json:"run,omitempty"`    // of Planned
-	By     *Process `json:"by,omitempty"`     // of Undoing under a watchdog: who undoes the run
-	Action *written `json:"action,omitempty"` // of Begun: the step as it is carried out
+	Reason Reason   `json:"reason,omitempty"` // for Undoing and Undone, and for Confirmed after a failed undo
+	Run    *Header  `json:"run,omitempty"`    // for Planned
+	By     *Process `json:"by,omitempty"`     // for Undoing under a watchdog: who undoes the run
+	Action *written `json:"action,omitempty"` // for Begun: the step as carried out
 }
 
 // A Process carries out a run, or undoes it.
@@ -120,7 +119,7 @@ func (p Process) alive() bool { return startTime(p.PID) == p.Since }
 
 func (p Process) within() time.Duration { return time.Duration(p.Seconds * float64(time.Second)) }
 
-// State is what an event says.
+// State is the kind of an event.
 type State string
 
 // States of a run and of its steps.
@@ -137,7 +136,7 @@ const (
 	Stuck     State = "stuck" // it can be neither finished nor rolled back
 )
 
-// A Header is what is known of a run before it changes anything.
+// A Header describes a run before it changes anything.
 type Header struct {
 	ID       int       `json:"id"`
 	Repair   string    `json:"repair"`
@@ -165,7 +164,7 @@ type Run struct {
 	file string
 }
 
-// State is the last state of the whole run.
+// State returns the last state of the whole run.
 func (r *Run) State() State {
 	s := Planned
 	for _, e := range r.Events {
@@ -176,10 +175,10 @@ func (r *Run) State() State {
 	return s
 }
 
-// When is the time of the last event.
+// When returns the time of the last event.
 func (r *Run) When() string { return r.Events[len(r.Events)-1].Time }
 
-// Reason is the last one that an event gives.
+// Reason returns the last reason in an event.
 func (r *Run) Reason() Reason {
 	for _, e := range slices.Backward(r.Events) {
 		if e.Reason != "" {
@@ -189,7 +188,7 @@ func (r *Run) Reason() Reason {
 	return ""
 }
 
-// Why is the text of the last event that has one.
+// Why returns the last nonempty event text.
 func (r *Run) Why() string {
 	for _, e := range slices.Backward(r.Events) {
 		if e.Text != "" {
@@ -210,11 +209,10 @@ func (r *Run) armed() bool {
 	return true
 }
 
-// Open reports whether the run was cut off: the next run on this host finishes it
-// or rolls it back.
+// Open reports whether the run was interrupted: the next run on this host finishes it or rolls it back.
 func (r *Run) Open() bool { return r.armed() && !r.process().alive() }
 
-// process is the process that carries the run out, or undoes it.
+// process returns the process that carries the run out, or undoes it.
 func (r *Run) process() Process {
 	if by := r.undoer(); by != nil {
 		return *by
@@ -222,7 +220,7 @@ func (r *Run) process() Process {
 	return r.Process
 }
 
-// undoer is the process that undoes the run under a watchdog, nil if none does.
+// undoer returns the process that undoes the run under a watchdog, nil if none does.
 func (r *Run) undoer() *Process {
 	if s := r.State(); s != Undoing && s != TakenBack {
 		return nil
@@ -238,7 +236,7 @@ func (r *Run) undoer() *Process {
 // lost reports whether a boot since the run has undone a step.
 func (r *Run) lost(a Step) bool { return !a.Summary().lasts && r.Boot != "" && r.Boot != bootID() }
 
-// kept reports whether the changes of the run are in place, and can be undone.
+// kept reports whether the run's changes are in place and can be undone.
 func (r *Run) kept() bool {
 	if !slices.ContainsFunc(r.Events, func(e Event) bool { return e.State == Begun }) {
 		return false // there was nothing left to do
@@ -247,8 +245,7 @@ func (r *Run) kept() bool {
 	return s == Confirmed || s == Verified && !r.Cuts
 }
 
-// begun are the steps that were begun, as they were carried out, by number, and
-// which of them are Done or TakenBack.
+// begun returns the started steps, as carried out, by number, and which of them are Done or TakenBack.
 func (r *Run) begun() (steps map[int]Step, ended map[int]State, err error) {
 	steps, ended = map[int]Step{}, map[int]State{}
 	for _, e := range r.Events {
@@ -265,7 +262,7 @@ func (r *Run) begun() (steps map[int]Step, ended map[int]State, err error) {
 	return steps, ended, nil
 }
 
-// Runs are all runs in the order of their numbers.
+// Runs returns all runs in the order of their numbers.
 func (j *Journal) Runs() ([]*Run, error) {
 	entries, err := os.ReadDir(j.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -291,8 +288,8 @@ func (j *Journal) Runs() ([]*Run, error) {
 	return runs, nil
 }
 
-// readRun reads a run's file, without a last line that is incomplete. A run
-// without a complete first line never began: it is nil.
+// readRun reads a run's file, ignoring an incomplete last line. A run without a complete first line never began: it is
+// nil.
 func readRun(file string) (*Run, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -322,8 +319,7 @@ func readRun(file string) (*Run, error) {
 	return r, nil
 }
 
-// reasonOfText is the reason of an event of a journal that has it in words alone,
-// as the releases before this one wrote it.
+// reasonOfText returns the reason of an event whose journal has it only as text, as earlier releases wrote it.
 func reasonOfText(e Event) Reason {
 	if e.State != Undoing && e.State != Undone {
 		return ""
@@ -339,10 +335,10 @@ func reasonOfText(e Event) Reason {
 	return ""
 }
 
-// ErrNoRun is a journal without a run that could be undone.
+// ErrNoRun means that the journal has no run to undo.
 var ErrNoRun = errors.New("the journal has no run that could be undone")
 
-// Last is the run of a number, or with 0 the last one whose changes are in place.
+// Last returns the run with a number, or for 0 the last one whose changes are in place.
 func (j *Journal) Last(id int) (*Run, error) {
 	runs, err := j.Runs()
 	if err != nil {
@@ -362,7 +358,7 @@ func (j *Journal) Last(id int) (*Run, error) {
 	return nil, ErrNoRun
 }
 
-// Describe is a run's steps in words, one line each.
+// Describe returns a run's steps in words, one line each.
 func (r *Run) Describe() []string {
 	var lines []string
 	for _, w := range r.Steps {
@@ -373,7 +369,7 @@ func (r *Run) Describe() []string {
 	return lines
 }
 
-// Call is the call that the run carried out.
+// Call returns the call that the run carried out.
 func (r *Run) Call() *Call { return &Call{Repair: r.Repair, Args: r.Args} }
 
 func (j *Journal) run(id int) (*Run, error) {
@@ -407,7 +403,7 @@ func (j *Journal) begin(h Header) (*Run, error) {
 	return r, r.note(Event{State: Planned, Run: &h})
 }
 
-// note writes an event, and syncs it to the disk.
+// note writes an event and syncs it to disk.
 func (r *Run) note(e Event) error {
 	name := string(e.State)
 	if e.Step > 0 {
@@ -477,7 +473,7 @@ func bootID() string {
 	return string(bytes.TrimSpace(text))
 }
 
-// kinds are the types of steps by the names that the journal has for them.
+// kinds maps the journal's step names to types.
 var kinds = func() map[string]reflect.Type {
 	all := map[string]reflect.Type{}
 	for _, s := range []Step{Rows{}, File{}, Network{}, Sysctl{}, Service{}, Control{}, Await{}, Module{}, Offload{}, Convert{}} {

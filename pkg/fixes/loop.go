@@ -13,9 +13,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A Loop repairs one deployment: it makes a plan, has it shown and confirmed,
-// carries it out, verifies it with the check that asked for it, and goes on with
-// the next fault.
+// A Loop repairs one deployment: it makes a plan, has it shown and confirmed, carries it out, verifies it with the
+// check that asked for it, and goes on with the next fault.
 type Loop struct {
 	Journal  *Journal
 	Cluster  *cluster.Cluster
@@ -30,10 +29,10 @@ type Loop struct {
 	DryRun    bool
 	Yes       bool // the operator is not asked
 	MaxRisk   Risk
-	Sample    time.Duration // between the two samples that plans are made from; 0: one sample
-	Witnesses []Witness     // that confirm a plan which cuts; none: the operator does
-	Within    time.Duration // to confirm it
-	WatchArgs []string      // of the command that is the watchdog of the run whose number follows them
+	Sample    time.Duration // time between the two samples for plans; 0: one sample
+	Witnesses []Witness     // confirm a plan that cuts; none: the operator does
+	Within    time.Duration // time to confirm it
+	WatchArgs []string      // arguments of the watchdog command, before the run's number
 
 	settling time.Duration // for tests, in place of the constant
 }
@@ -43,30 +42,29 @@ type Operator interface {
 	Begin(*Call)
 	ShowPlan(*Call, *PlanSummary) error
 	ShowOutcome(Outcome) error
-	// Ask asks a question; enter is what Enter means.
+	// Ask asks a question; enter is the default.
 	Ask(ctx context.Context, question string, enter bool) (bool, error)
 	// Progress is called for every event while a plan is carried out.
 	Progress(*Plan, Event)
 }
 
-// A Mistake is a call that does not fit: its arguments, or the host it is for.
+// A Mistake is a wrong call: its arguments, or the host it is for.
 type Mistake struct{ error }
 
-// Unwrap is what is wrong.
+// Unwrap returns what is wrong.
 func (m *Mistake) Unwrap() error { return m.error }
 
-// Unread is a plan that could not be made because a source could not be read.
+// Unread means that no plan could be made because a source could not be read.
 type Unread struct{ error }
 
-// Unwrap is why.
+// Unwrap returns why.
 func (u *Unread) Unwrap() error { return u.error }
 
 // mostRounds is how often [Loop.Run] looks for faults again after repairs.
 const mostRounds = 5
 
-// Run repairs what find finds, in that order, and looks again as long as that shows
-// faults whose repair was not tried: with a cause gone, others may show. It stops
-// when a repair fails.
+// Run repairs what find finds, in that order, and repeats while that shows faults whose repair was not tried: with a
+// cause gone, others may appear. It stops when a repair fails.
 func (l *Loop) Run(ctx context.Context, find func(context.Context) ([]Fault, error)) ([]Fix, error) {
 	var all []Fix
 	tried := map[CallKey]bool{}
@@ -113,8 +111,7 @@ func (l *Loop) repairAll(ctx context.Context, faults []Fault, tried map[CallKey]
 	return all, nil
 }
 
-// reopen opens the deployment again if part of it could not be read: a repair may
-// have changed that.
+// reopen reopens the deployment if part of it could not be read: a repair may have changed that.
 func (l *Loop) reopen(ctx context.Context) error {
 	if len(l.Cluster.Problems) == 0 {
 		return nil
@@ -128,8 +125,8 @@ func (l *Loop) reopen(ctx context.Context) error {
 	return nil
 }
 
-// Repair carries out one call. The fault is the one that proposes it, or nil. The
-// error is for what a person has to put right first.
+// Repair carries out one call. The fault is the one that proposes it, or nil. The error is for what a person must
+// correct first.
 func (l *Loop) Repair(ctx context.Context, call *Call, fault *Fault) (Fix, error) {
 	l.Operator.Begin(call)
 	fix := Fix{Call: call}
@@ -172,8 +169,7 @@ func (l *Loop) plan(ctx context.Context, call *Call) (*Plan, error) {
 	return nil, &Mistake{fmt.Errorf("%s changes %s, which is another host\nhint: on %s: %s", call.Repair, p.Host, p.Host, call.Command())}
 }
 
-// classified is the error of a plan that could not be made: a Refusal, an Unread, or
-// else a Mistake.
+// classified returns the error of a plan that could not be made: a Refusal, an Unread, or else a Mistake.
 func classified(err error) error {
 	if _, ok := errors.AsType[*Refusal](err); ok {
 		return err
@@ -185,7 +181,7 @@ func classified(err error) error {
 	return &Mistake{err}
 }
 
-// decide carries out a plan if nothing speaks against it and the operator agrees.
+// decide carries out a plan if nothing prevents it and the operator agrees.
 func (l *Loop) decide(ctx context.Context, call *Call, p *Plan, fault *Fault) (Outcome, error) {
 	if err := p.guard(ctx, l.target(ctx)); err != nil {
 		return refused(reasonOf(err, NotPlanned), err), nil
@@ -236,15 +232,14 @@ func (l *Loop) carryOut(ctx context.Context, call *Call, p *Plan, o Options, fau
 		return out, err
 	}
 	out.State, out.Reason, out.Why = failure.State, failure.Reason, failure.Error()
-	if out.State != OutcomeFailed || out.Reason != NotVerified { // what the check found is no longer so
+	if out.State != OutcomeFailed || out.Reason != NotVerified { // the check's finding no longer holds
 		out.After = nil
 	}
 	return out, nil
 }
 
-// watch has a run that can cut this host off watched and confirmed: by the
-// witnesses, by the operator, or by otherwise where nobody is asked. The error is
-// why no watchdog can run: then nothing is changed.
+// watch has a run that can cut this host off watched and confirmed: by the witnesses, by the operator, or by otherwise
+// if nobody is asked. The error is why no watchdog can run: then nothing is changed.
 func (l *Loop) watch(ctx context.Context, o *Options, otherwise func(context.Context) error) error {
 	t := l.target(ctx)
 	if err := Watchable(t); err != nil {
@@ -296,7 +291,7 @@ func (l *Loop) agreed(ctx context.Context, call *Call, p *Plan) (bool, error) {
 	return true, nil
 }
 
-// question asks the operator. That nobody answers is a mistake of the call.
+// question asks the operator. Getting no answer is a mistake of the call.
 func (l *Loop) question(ctx context.Context, text string, enter bool) (bool, error) {
 	yes, err := l.Operator.Ask(ctx, text, enter)
 	if err != nil && ctx.Err() == nil {
@@ -340,7 +335,7 @@ func (l *Loop) undo(ctx context.Context, run *Run) (Outcome, error) {
 	return Outcome{State: OutcomeUndone, Run: run.ID}, l.Journal.Undo(ctx, l.target(ctx), run, watched)
 }
 
-// Recover finishes or rolls back the runs that were cut off.
+// Recover finishes or rolls back interrupted runs.
 func (l *Loop) Recover(ctx context.Context) ([]Recovery, error) {
 	runs, err := l.Journal.Runs()
 	if err != nil || !slices.ContainsFunc(runs, (*Run).Open) {

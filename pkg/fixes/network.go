@@ -13,9 +13,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// Network changes links, addresses, routes, rules and static neighbours of the
-// host, each by its full key. The changes are made in order and undone in reverse
-// order; addresses that are added to a link are announced on its segment.
+// Network changes links, addresses, routes, rules and static neighbours of the host, each by its full key. Changes are
+// made in order and undone in reverse; added addresses are announced on the link's segment.
 type Network struct {
 	Changes []LinkChange
 	What    string
@@ -87,14 +86,14 @@ func (t *Target) changeNetwork(do func(node.NetworkWriter) error) error {
 	return node.ChangeNetwork(h, do)
 }
 
-// keeps reports whether a change only holds the value of a setting, which the
-// kernel overwrites together with another one: undo restores it.
+// keeps reports whether a change only preserves a setting that the kernel overwrites together with another one: undo
+// restores it.
 func (c LinkChange) keeps() bool { return c.Set != nil && c.Set.Before == c.Set.After }
 
-// absent reports whether the change is on a link that does not exist.
+// absent reports whether the change is on a missing link.
 func (c LinkChange) absent(n *node.Network) bool { return c.Link != "" && n.Link(c.Link) == nil }
 
-// look is how far one change has come and, of moved, what is not as expected.
+// look returns how far one change has come and, of moved, what is not as expected.
 func (c LinkChange) look(n *node.Network) (stage, string) {
 	switch l := n.Link(c.Link); {
 	case c.absent(n) && c.Index != 0:
@@ -115,8 +114,8 @@ func between(is, before, after, what string) (stage, string) {
 	return moved, fmt.Sprintf("%s is %s and was %s", what, is, before)
 }
 
-// haveAddress reports whether a link has an address, equal in all that does not
-// change by itself; why is set if it has it in another form.
+// haveAddress reports whether a link has an address, equal in all that does not change by itself; why is set if it has
+// another form of it.
 func haveAddress(n *node.Network, a node.Address) (there bool, why string) {
 	for _, b := range n.Addresses {
 		if b.Link != a.Link || b.Prefix != a.Prefix || b.Peer != a.Peer {
@@ -131,7 +130,7 @@ func haveAddress(n *node.Network, a node.Address) (there bool, why string) {
 	return false, ""
 }
 
-// lasting is an address without what changes by itself or follows from other fields.
+// lasting returns an address without what changes by itself or follows from other fields.
 func lasting(a node.Address) node.Address {
 	a.Flags = slices.DeleteFunc(slices.Clone(a.Flags), func(f string) bool {
 		return slices.Contains([]string{"tentative", "dadfailed", "deprecated", "secondary", "temporary", "dynamic", "optimistic", "stable-privacy"}, f)
@@ -146,7 +145,7 @@ func haveRoute(n *node.Network, r node.Route) bool {
 	return slices.ContainsFunc(PerNextHop(n.Routes), func(x node.Route) bool { return sameRoute(x, r) })
 }
 
-// sameRoute compares the keys of routes and where they lead.
+// sameRoute compares the routes' keys and destinations.
 func sameRoute(a, b node.Route) bool {
 	for _, r := range []*node.Route{&a, &b} {
 		r.Expires = 0
@@ -166,8 +165,7 @@ func stayingFlags(flags []string) []string {
 	return nil
 }
 
-// PerNextHop is routes with one for each next hop of IPv6: the kernel adds and removes
-// those one by one.
+// PerNextHop splits IPv6 routes into one per next hop: the kernel adds and removes those one by one.
 func PerNextHop(routes []node.Route) []node.Route {
 	var single []node.Route
 	for _, r := range routes {
@@ -227,8 +225,8 @@ func (s Network) undo(ctx context.Context, t *Target) error {
 	})
 }
 
-// make makes the changes that are left, once more those that the kernel undid
-// together with another one, announces addresses, and verifies all changes.
+// make makes the remaining changes, repeats those that the kernel undid along with another one, announces addresses,
+// and verifies all changes.
 func (s Network) make(ctx context.Context, t *Target, left func(LinkChange) bool) error {
 	if err := s.change(t, left); err != nil {
 		return err
@@ -254,8 +252,7 @@ func (s Network) make(ctx context.Context, t *Target, left func(LinkChange) bool
 	return nil
 }
 
-// announce tells the neighbours where the added addresses are. They ask sooner or
-// later: that it fails is no error.
+// announce tells neighbours about the added addresses. They resolve them sooner or later: failing is no error.
 func (s Network) announce(t *Target) error {
 	return t.changeNetwork(func(w node.NetworkWriter) error {
 		for _, c := range s.Changes {
@@ -285,7 +282,7 @@ func (s Network) wait(ctx context.Context, t *Target) (n *node.Network, err erro
 	return n, err
 }
 
-// change makes the changes that are chosen.
+// change makes the chosen changes.
 func (s Network) change(t *Target, chosen func(LinkChange) bool) error {
 	return t.changeNetwork(func(w node.NetworkWriter) error {
 		for _, c := range s.Changes {
@@ -300,7 +297,7 @@ func (s Network) change(t *Target, chosen func(LinkChange) bool) error {
 	})
 }
 
-// inverse is the change that undoes this one.
+// inverse returns the change that undoes this one.
 func (c LinkChange) inverse() LinkChange {
 	i := LinkChange{
 		Add: c.Delete, Delete: c.Add, Route: c.Remove, Remove: c.Route, Rule: c.Unrule, Unrule: c.Rule, Know: c.Forget, Forget: c.Know,
@@ -316,10 +313,10 @@ func (c LinkChange) inverse() LinkChange {
 	return i
 }
 
-// An entry is what a change does to the kernel's network.
+// An entry describes a change to the kernel's network.
 type entry struct {
 	look    func(*node.Network) (stage, string)
-	make    func(node.NetworkWriter) error // it is no error if it is made already
+	make    func(node.NetworkWriter) error // already made is no error
 	lines   []string                       // as a diff
 	command string                         // that does it
 }
@@ -358,7 +355,7 @@ func (c LinkChange) setting() entry {
 	return e
 }
 
-// state is that of a link, up or down.
+// state is the entry of a link's state.
 func (c LinkChange) state() entry {
 	link, now, before := "link "+c.Link+" ", either(*c.Up, "up", "down"), either(*c.Up, "down", "up")
 	return entry{
@@ -373,7 +370,7 @@ func (c LinkChange) state() entry {
 	}
 }
 
-// address is the MAC address of a link.
+// address is the entry of a link's MAC address.
 func (c LinkChange) address() entry {
 	link := "link " + c.Link + " address "
 	return entry{
@@ -389,8 +386,8 @@ func (c LinkChange) address() entry {
 	}
 }
 
-// listed is the entry of an address, route, rule or static neighbour that is added or
-// removed. The kernel's error gone is that of removing one that does not exist.
+// listed returns the entry of an address, route, rule or static neighbour that is added or removed. gone is the
+// kernel's error for removing a missing one.
 func listed(added bool, words, command string, have func(*node.Network) (bool, string), change func(node.NetworkWriter) error, gone error) entry {
 	return entry{
 		look: func(n *node.Network) (stage, string) {
@@ -448,10 +445,10 @@ func either[T any](first bool, a, b T) T {
 	return b
 }
 
-// String is the change in a line.
+// String returns the change in a line.
 func (c LinkChange) String() string { return c.entry().command }
 
-// Summary has every change.
+// Summary shows every change.
 func (s Network) Summary() StepSummary {
 	out := StepSummary{What: s.What, on: []string{"network"}}
 	for _, c := range s.Changes {

@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// words joins the words that are not empty.
+// words joins the nonempty words.
 func words(w ...string) string {
 	var kept []string
 	for _, s := range w {
@@ -27,7 +27,7 @@ func option(name, value string) string {
 	return name + " " + value
 }
 
-// addressWords is an address as ip-address(8) takes it.
+// addressWords formats an address for ip-address(8).
 func addressWords(a node.Address) string {
 	text := a.Prefix.String()
 	if a.Peer.IsValid() {
@@ -59,7 +59,7 @@ func seconds(n uint32) string {
 	return strconv.FormatUint(uint64(n), 10)
 }
 
-// routeWords is a route as ip-route(8) takes it.
+// routeWords formats a route for ip-route(8).
 func routeWords(r node.Route) string {
 	kind := r.Type
 	if kind == "unicast" {
@@ -120,7 +120,7 @@ func onlink(flags []string) string {
 	return ""
 }
 
-// ruleWords is a rule as ip-rule(8) takes it.
+// ruleWords formats a rule for ip-rule(8).
 func ruleWords(r node.Rule) string {
 	not, mark, to := "", "", ""
 	if r.Not {
@@ -143,7 +143,7 @@ func ruleWords(r node.Rule) string {
 		option("table", strconv.Itoa(r.Table)), to, "prio "+strconv.Itoa(r.Priority), r.More)
 }
 
-// six is the option of ip(8) for IPv6.
+// six returns the option of ip(8) for IPv6.
 func six(is bool) string {
 	if is {
 		return " -6"

@@ -10,16 +10,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// Offload switches off offloads of a link, until the host boots or the link is
-// created again. Undo switches them on.
+// Offload disables offloads of a link, until the host boots or the link is recreated. Undo enables them.
 type Offload struct {
 	Link     string
-	Index    int      // of Link, which must still match
+	Index    int      // Link's, which must still match
 	Features []string // by the kernel's names, "tx-checksum-ip-generic"; all were on
 	Classic  string   // "ethtool -K LINK tx off"
 }
 
-// Summary has each feature before and after.
+// Summary shows each feature before and after.
 func (s Offload) Summary() StepSummary {
 	out := StepSummary{
 		What: "switch off " + strings.Join(s.Features, ", ") + " of " + s.Link, Commands: []string{s.Classic}, on: []string{"offload " + s.Link},

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// A Fix is a repair that was asked for and what came of it.
+// A Fix is a requested repair and its outcome.
 type Fix struct {
 	Call    *Call        `json:"call,omitzero"`
 	Plan    *PlanSummary `json:"plan,omitzero"`
 	Outcome Outcome      `json:"outcome"`
 }
 
-// An Outcome is what came of a repair.
+// An Outcome is the outcome of a repair.
 type Outcome struct {
 	State  OutcomeState `json:"state"`
-	Reason Reason       `json:"reason,omitempty"` // what failed, of refused, rolled back and failed
+	Reason Reason       `json:"reason,omitempty"` // what failed, if refused, rolled back or failed
 	Run    int          `json:"run,omitempty"`    // in the journal, for fix undo
 	OneWay string       `json:"oneWay,omitempty"` // why fix undo cannot undo it
 	Why    string       `json:"why,omitempty"`    // the Reason in words
@@ -37,10 +37,10 @@ const (
 	OutcomeFailed     OutcomeState = "failed" // and could not be rolled back
 )
 
-// Bad reports whether the repair was asked for and not made.
+// Bad reports whether the repair was requested and not made.
 func (s OutcomeState) Bad() bool { return s == OutcomeRefused || s.Broke() }
 
-// Broke reports whether the repair was begun and failed.
+// Broke reports whether the repair was started and failed.
 func (s OutcomeState) Broke() bool { return s == OutcomeRolledBack || s == OutcomeFailed }
 
 // A Reason is why a repair was refused or rolled back. The journal holds it.
@@ -69,7 +69,7 @@ type Failure struct {
 	Reason Reason
 	Why    error
 	State  OutcomeState
-	Stuck  error // why it could not be rolled back, or why the journal does not say that it was
+	Stuck  error // why it could not be rolled back, or why the journal does not record that it was
 }
 
 func (f *Failure) Error() string {
@@ -84,5 +84,5 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("%v; it could not be rolled back: %v", f.Why, f.Stuck)
 }
 
-// Unwrap is why.
+// Unwrap returns why.
 func (f *Failure) Unwrap() error { return f.Why }

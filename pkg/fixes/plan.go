@@ -12,21 +12,21 @@ import (
 // A Plan is what a repair will do, in this order.
 type Plan struct {
 	Title string // "add the uplink eth0 to bridge br-ex"
-	// Host is the host that is changed, by name; empty: databases alone.
+	// Host is the changed host, by name; empty if only databases change.
 	Host  string
 	Steps []Step
-	// Touches is the traffic it touches, a sentence without period.
+	// Touches is the affected traffic, a sentence without period.
 	Touches string
-	// Warnings: who will overwrite it, what will bring the fault back.
+	// Warnings name who will overwrite it, and what will bring the fault back.
 	Warnings []string
 	// NoUndo is why undo refuses although each step could be undone: what was
 	// removed comes back by itself.
 	NoUndo string
-	// Cuts: it can cut the operator off, and runs under the watchdog.
+	// Cuts means it can cut the operator off, and runs under the watchdog.
 	Cuts bool
 }
 
-// OneWay is why a plan cannot be undone; empty: it can.
+// OneWay returns why a plan cannot be undone; empty if it can.
 func (p *Plan) OneWay() string {
 	if p.NoUndo != "" {
 		return p.NoUndo
@@ -44,12 +44,11 @@ func (p *Plan) OneWay() string {
 // ends with its context.
 type Step interface {
 	Summary() StepSummary
-	// look is how far it has come and, of moved, what is not as expected.
+	// look returns how far it has come and, of moved, what is not as expected.
 	look(ctx context.Context, t *Target) (stage, string, error)
-	// do carries it out. What a run that was cut off has done already stays.
+	// do carries it out. What an interrupted run has already done stays.
 	do(ctx context.Context, t *Target) error
-	// undo undoes what was done of it, even if that is a part. It is not called of a
-	// step that cannot be undone.
+	// undo undoes whatever was done of it. It is not called for a step that cannot be undone.
 	undo(ctx context.Context, t *Target) error
 }
 
@@ -61,7 +60,7 @@ const (
 	halfDone  stage = "half done"         // in part: both do and undo can run
 	done      stage = "done"              // as do leaves it: undo can run
 	moved     stage = "changed meanwhile" // somebody else changed it: neither can run
-	unseen    stage = "unknown"           // no state shows it, as of a command that was sent
+	unseen    stage = "unknown"           // no state shows it, e.g. for a command that was sent
 )
 
 // Rows changes rows of one database in one transaction, which fails unless all
@@ -81,9 +80,9 @@ type Rows struct {
 type Change struct {
 	Table  string
 	UUID   ovsdb.UUID // of an inserted row: Named, for the others to refer to, or empty
-	Before Row        // the columns that change, as they were; of a deleted row all of them
+	Before Row        // changed columns as they were; for a deleted row all of them
 	After  Row
-	In     []Ref // who refers to a row that is inserted or deleted
+	In     []Ref // references to a row that is inserted or deleted
 }
 
 // A Row holds values of columns as pkg/ovsdb takes them: string, int, bool,
@@ -109,7 +108,7 @@ type Guard struct {
 type File struct {
 	Path   string // of the host
 	Before []byte // nil: no such file
-	After  []byte // nil: it is removed
+	After  []byte // nil if removed
 	What   string
 
 	held *patch // replaces Before and After once it is in the journal
@@ -122,17 +121,17 @@ type Sysctl struct {
 	After  string
 }
 
-// Service starts or restarts a daemon: by systemd where it is PID 1, else by the
-// package's own ovs-ctl(8) or ovn-ctl(8). A daemon in a container is refused.
+// Service starts or restarts a daemon: by systemd if it is PID 1, else by the package's ovs-ctl(8) or ovn-ctl(8). A
+// daemon in a container is refused.
 type Service struct {
-	Daemon string // "ovs-vswitchd", "ovn-controller", "ovn-northd"; of Unmask any unit
+	Daemon string // "ovs-vswitchd", "ovn-controller", "ovn-northd"; for Unmask any unit
 	Action string // Start, Restart, Replace or Unmask
 
 	// The process before, filled in when the step is carried out.
 	PID   int
 	Since string   // when the process started
 	Had   []string // its command line
-	Env   []string // the variables that say where its files are
+	Env   []string // environment variables with its file paths
 }
 
 // Control sends a control command to a daemon.
@@ -141,9 +140,9 @@ type Control struct {
 	Command string
 	Args    []string
 	What    string
-	Undo    []string // the command and its arguments that undo it; none: it cannot be undone
+	Undo    []string // command and arguments that undo it; none if it cannot be undone
 	Why     string   // why it cannot be undone
-	Over    string   // the daemon's error for a command that it has already carried out: no failure when a run that was cut off is finished
+	Over    string   // the daemon's error for a command it has already carried out: no failure when an interrupted run is finished
 }
 
 // Await waits for the effect of an earlier step.
@@ -159,10 +158,10 @@ type Module struct {
 	Names []string
 }
 
-// ErrChanged is a state that is not the one the plan was made from.
+// ErrChanged means that the state is not the one the plan was made from.
 var ErrChanged = errors.New("the state has changed since the plan was made")
 
-// A preparer is a step that notes something before the journal has it.
+// A preparer is a step that records something before the journal has it.
 type preparer interface {
 	ready(ctx context.Context, t *Target) (Step, error)
 }
@@ -174,9 +173,8 @@ func ready(ctx context.Context, s Step, t *Target) (Step, error) {
 	return s, nil
 }
 
-// guard reports what is in the way of a plan: secrets, missing files, a state that
-// has changed. It checks all steps whose state can be known now. A step that follows
-// one that starts a daemon, or that changes the same thing, is checked when it runs.
+// guard reports what prevents a plan: secrets, missing files, changed state. It checks all steps whose state can be
+// known now. A step that follows one that starts a daemon, or that changes the same thing, is checked when it runs.
 func (p *Plan) guard(ctx context.Context, t *Target) error {
 	seen := touched{}
 	for _, s := range p.Steps {
@@ -209,7 +207,7 @@ func (t touched) has(s Step) bool {
 	return slices.ContainsFunc(s.Summary().on, func(on string) bool { return t[on] })
 }
 
-// add adds what a step changes and reports whether some of it was there already.
+// add adds what a step changes and reports whether some of it was already there.
 func (t touched) add(s Step) bool {
 	had := t.has(s)
 	for _, on := range s.Summary().on {

@@ -11,7 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// pid is the process that a daemon's pidfile names, if it is that daemon.
+// pid returns the process in a daemon's pidfile, if it is that daemon.
 func (t *Target) pid(daemon string) int {
 	dirs := t.dirs()
 	dir := dirs.OVSRun
@@ -33,7 +33,7 @@ func (t *Target) pid(daemon string) int {
 	return pid
 }
 
-// dirs are the run directories as this process sees them.
+// dirs returns the run directories as this process sees them.
 func (t *Target) dirs() node.Dirs {
 	d := node.Dirs{OVSRun: os.Getenv("OVS_RUNDIR"), OVNRun: os.Getenv("OVN_RUNDIR")}
 	if d.OVSRun == "" {
@@ -45,7 +45,7 @@ func (t *Target) dirs() node.Dirs {
 	return d
 }
 
-// procWords are the words of a file of a process that ends each with a zero byte.
+// procWords returns the NUL-terminated words of a process's file.
 func procWords(pid int, file string) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	if err != nil {
@@ -54,8 +54,8 @@ func procWords(pid int, file string) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 }
 
-// startTime is when a process started, in ticks since the host booted, empty if it
-// does not run. Together with the PID it identifies a process.
+// startTime returns when a process started, in ticks since boot, empty if it does not run. Together with the PID it
+// identifies a process.
 func startTime(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -68,8 +68,8 @@ func startTime(pid int) string {
 	return fields[19]
 }
 
-// threadsLeft reports whether a process whose first thread is dead has others, which
-// still hold its files and so the lock of its pidfile.
+// threadsLeft reports whether a process whose first thread is dead has others, which still hold its files and so its
+// pidfile's lock.
 func threadsLeft(pid int) bool {
 	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// A Recovery is what became of a run that was cut off.
+// A Recovery is the outcome of an interrupted run.
 type Recovery struct {
 	Run      *Run
 	Finished bool // else rolled back
-	Kept     bool // its undo was cut off; the run is in place again
+	Kept     bool // its undo was interrupted; the run is in place again
 	Err      error
 }
 
@@ -32,9 +32,9 @@ func (r Recovery) String() string {
 	return what + "was cut off; it was rolled back"
 }
 
-// Recover finishes or rolls back the runs that were cut off. The journal must be
-// locked. A run that has begun a step that cannot be undone is finished; one that has
-// done all its steps is kept if verify says that it helped; all others are rolled back.
+// Recover finishes or rolls back interrupted runs. The journal must be locked. A run that has begun a step that cannot
+// be undone is finished; one that has done all its steps is kept if verify confirms that it helped; all others are
+// rolled back.
 func (j *Journal) Recover(ctx context.Context, t *Target, verify func(context.Context, *Run) error) ([]Recovery, error) {
 	runs, err := j.Runs()
 	if err != nil {
@@ -93,8 +93,7 @@ func (e *engine) recover(ctx context.Context) (finished bool, err error) {
 	return false, nil
 }
 
-// stays reports whether a step that was begun cannot be undone, so that the run has
-// to be finished.
+// stays reports whether a started step cannot be undone, so that the run must be finished.
 func (e *engine) stays(ctx context.Context, a Step, ended State) bool {
 	if a.Summary().OneWay == "" && e.run.NoUndo == "" || ended == TakenBack {
 		return false
@@ -103,7 +102,7 @@ func (e *engine) stays(ctx context.Context, a Step, ended State) bool {
 	return ended == Done || err != nil || at != untouched
 }
 
-// finish carries out what is left of the run.
+// finish carries out the rest of the run.
 func (e *engine) finish(ctx context.Context, steps map[int]Step, ended map[int]State) error {
 	for i, w := range e.run.Steps {
 		n := i + 1
@@ -125,7 +124,7 @@ func (e *engine) finish(ctx context.Context, steps map[int]Step, ended map[int]S
 	return nil
 }
 
-// finishStep finishes a step that was begun.
+// finishStep finishes a started step.
 func (e *engine) finishStep(ctx context.Context, n int, a Step) error {
 	at, why, err := a.look(ctx, e.t)
 	switch {
@@ -149,8 +148,8 @@ func overAlready(a Step, err error) bool {
 	return command && is && c.Over != "" && strings.Contains(refused.Text, c.Over)
 }
 
-// Leave closes a run that was cut off and can be neither finished nor rolled back:
-// its changes stay, and other runs may follow. The journal must be locked.
+// Leave closes an interrupted run that can be neither finished nor rolled back: its changes stay, and other runs may
+// follow. The journal must be locked.
 func (j *Journal) Leave(id int) (*Run, error) {
 	r, err := j.run(id)
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A Class is what Enter means when a person is asked.
+// A Class is the default answer when a person is asked.
 type Class string
 
-// Classes of repairs. What only a person can decide is advice, and not a repair.
+// Classes of repairs. What only a person can decide is advice, not a repair.
 const (
 	Auto Class = "auto" // yes: it is safe and touches no traffic
 	Ask  Class = "ask"  // no: it changes traffic, membership or a file
 )
 
-// A Risk is what can go wrong if a repair is wrong.
+// A Risk is what a wrong repair can affect.
 type Risk string
 
 // Risks, in their order.
@@ -30,7 +30,7 @@ const (
 // Risks are all risks, the lowest first.
 var Risks = []Risk{Low, Medium, High}
 
-// above reports whether a risk is higher than what is allowed.
+// above reports whether a risk exceeds the allowed one.
 func (r Risk) above(limit Risk) bool { return slices.Index(Risks, r) > slices.Index(Risks, limit) }
 
 // A Repair fixes one kind of fault.
@@ -40,18 +40,17 @@ type Repair struct {
 	Params []Param
 	Class  Class
 	Risk   Risk
-	// Check is the name of the check whose finding it fixes, and that verifies it.
-	// Also are other checks whose findings it fixes.
+	// Check is the check whose finding it fixes, and that verifies it. Also are other checks whose findings it fixes.
 	Check string
 	Also  []string
-	// OneWay is why it cannot be undone; empty: it can.
+	// OneWay is why it cannot be undone; empty if it can.
 	OneWay string
-	// Plan makes the plan from the present state. It changes nothing. A *Refusal
-	// says why the repair would make things worse, and what to do instead.
+	// Plan makes the plan from the current state. It changes nothing. A *Refusal explains why the repair would make
+	// things worse, and what to do instead.
 	Plan func(d *snapshot.Deployment, a Args) (*Plan, error)
 }
 
-// Title is the first line of Doc.
+// Title returns the first line of Doc.
 func (r *Repair) Title() string {
 	title, _, _ := strings.Cut(r.Doc, "\n")
 	return title
@@ -59,8 +58,7 @@ func (r *Repair) Title() string {
 
 func (r *Repair) checks() []string { return append([]string{r.Check}, r.Also...) }
 
-// With is a call of the repair with arguments, in the order of Params; the last
-// ones may be left out where they are optional.
+// With returns a call of the repair with arguments, in the order of Params; optional last ones may be omitted.
 func (r *Repair) With(args ...string) *Call {
 	return &Call{Repair: r.Name, Args: append([]string{}, args...), Class: r.Class, Risk: r.Risk, OneWay: r.OneWay}
 }
@@ -87,7 +85,7 @@ type Call struct {
 // A CallKey identifies a call: the repair and its arguments.
 type CallKey string
 
-// Key is equal for calls that do the same.
+// Key returns the same for equivalent calls.
 func (c *Call) Key() CallKey {
 	return CallKey(c.Repair + "\x00" + strings.Join(c.Args, "\x00"))
 }
@@ -105,12 +103,12 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s\nhint: %s", r.Why, r.Instead)
 }
 
-// Refuse is a Refusal.
+// Refuse returns a Refusal.
 func Refuse(instead, format string, args ...any) error {
 	return &Refusal{Why: fmt.Sprintf(format, args...), Instead: instead}
 }
 
-// Call is a call of the repair with arguments as a person gives them.
+// Call returns a call of the repair with arguments from a person.
 func (r *Repair) Call(args []string) *Call {
 	given, err := r.Arguments(args)
 	if err != nil {
@@ -126,8 +124,7 @@ func (r *Repair) Call(args []string) *Call {
 	return r.With(values...)
 }
 
-// Arguments are arguments by the names of the Params: in their order, or as
-// NAME=VALUE. An empty one is not given.
+// Arguments parses arguments: in the order of Params, or as NAME=VALUE. An empty one is not given.
 func (r *Repair) Arguments(args []string) (Args, error) {
 	out := Args{}
 	next := 0

@@ -53,7 +53,7 @@ func (r *Row) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// columns are the columns of the rows, without keys, each once.
+// columns returns the columns of the rows, without keys, each once.
 func columns(rows ...Row) []string {
 	seen := map[string]bool{}
 	for _, r := range rows {
@@ -65,7 +65,7 @@ func columns(rows ...Row) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// difference is how a row that was read differs from r; empty: not at all.
+// difference returns how a row that was read differs from r; empty if not at all.
 func (r Row) difference(is ovsdb.Raw) string {
 	for _, name := range slices.Sorted(maps.Keys(r)) {
 		column, key, one := strings.Cut(name, ":")
@@ -99,8 +99,8 @@ func (r Row) value(name string) (ovsdb.Value, error) {
 	return v, nil
 }
 
-// ready determines what the journal must hold before the change: the UUIDs of new
-// rows, so that they are found again whatever happens.
+// ready determines what the journal must record before the change: the UUIDs of new rows, so that they are found again
+// whatever happens.
 func (s Rows) ready(ctx context.Context, t *Target) (Step, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -144,9 +144,8 @@ func chooses(ctx context.Context, db database, table string) (bool, error) {
 	return c.ChoosesUUIDs(ctx, table)
 }
 
-// renamed is the change with other UUIDs in place of some: those of new rows in place
-// of their names in the transaction, or the names in place of the UUIDs. Its values
-// are in OVSDB's notation.
+// renamed returns the change with some UUIDs replaced: new rows' in place of their names in the transaction, or the
+// names in place of the UUIDs. Its values are in OVSDB's notation.
 func (c Change) renamed(names map[ovsdb.UUID]ovsdb.UUID) (Change, error) {
 	c.UUID = cmp.Or(names[c.UUID], c.UUID)
 	c.In = slices.Clone(c.In)
@@ -172,7 +171,7 @@ func (c Change) renamed(names map[ovsdb.UUID]ovsdb.UUID) (Change, error) {
 	return c, err
 }
 
-// replaced has the values in OVSDB's notation, after replacements in it.
+// replaced returns the values in OVSDB's notation, after replacements.
 func (r Row) replaced(by *strings.Replacer) (Row, error) {
 	if r == nil {
 		return nil, nil
@@ -212,7 +211,7 @@ func (s Rows) check() error {
 	return nil
 }
 
-// secret is the first column or key that holds a secret; empty: none.
+// secret returns the first column or key that holds a secret; empty if none.
 func (r Row) secret() (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(r)) {
 		v, err := r.value(name)
@@ -265,7 +264,7 @@ func (s Rows) look(ctx context.Context, t *Target) (stage, string, error) {
 	return untouched, "", nil
 }
 
-// is is how the rows with c's UUID differ from one side of c; empty: not at all.
+// is returns how the rows with c's UUID differ from one side of c; empty if not at all.
 func (c Change) is(want Row, rows []ovsdb.Raw) string {
 	switch {
 	case want == nil && len(rows) == 0:
@@ -376,8 +375,8 @@ func (s Rows) undo(ctx context.Context, t *Target) error {
 	return s.transact(ctx, t, ops, untouched)
 }
 
-// named are the changes with names in place of the UUIDs of some rows, for servers
-// that choose the UUID of a new row themselves.
+// named returns the changes with names in place of some rows' UUIDs, for servers that choose a new row's UUID
+// themselves.
 func named(changes []Change, which func(Change) bool) ([]Change, error) {
 	names := map[ovsdb.UUID]ovsdb.UUID{}
 	for i, c := range changes {
@@ -420,8 +419,7 @@ func (s Rows) transact(ctx context.Context, t *Target, ops []ovsdb.Operation, wa
 	return nil
 }
 
-// lostReply is how long the rows are read again after a reply was lost: the server may
-// still be working.
+// lostReply is how long the rows are reread after a lost reply: the server may still be working.
 const lostReply = 3 * time.Second
 
 // operations change a row from one state to another, guarded by the first.
@@ -446,7 +444,7 @@ func (c Change) operations(from, to Row) []ovsdb.Operation {
 	ops := holds(c.Table, c.UUID, from)
 	whole := map[string]any{}
 	var keys []ovsdb.Mutation
-	set := Row{} // inserting leaves a key that exists by now as it is, so these are checked afterwards
+	set := Row{} // inserting leaves an existing key as it is, so these are checked afterwards
 	for _, name := range slices.Sorted(maps.Keys(to)) {
 		column, key, one := strings.Cut(name, ":")
 		if !one {
@@ -499,7 +497,7 @@ func holds(table string, id ovsdb.UUID, columns Row) []ovsdb.Operation {
 	return ops
 }
 
-// pair is a map with one key, in OVSDB's notation.
+// pair returns a map with one key, in OVSDB's notation.
 func pair(key string, v any) ovsdb.Value {
 	value, err := ovsdb.NewValue(v)
 	if err != nil {
@@ -511,7 +509,7 @@ func pair(key string, v any) ovsdb.Value {
 
 func validUUID(id ovsdb.UUID) bool { return len(id) == 36 }
 
-// newUUID is a random UUID, RFC 9562 version 4.
+// newUUID returns a random UUID, RFC 9562 version 4.
 func newUUID() ovsdb.UUID {
 	var b [16]byte
 	_, _ = rand.Read(b[:])

@@ -15,15 +15,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// What a Service does.
+// The actions of a Service.
 const (
 	Start   = "start"
 	Restart = "restart" // ovn-controller: `exit --restart` keeps its chassis and ports
-	Replace = "replace" // kill a daemon that hangs, and start it
-	Unmask  = "unmask"  // a unit of systemd, which is not started
+	Replace = "replace" // kill a hung daemon, and start it
+	Unmask  = "unmask"  // a systemd unit, which is not started
 )
 
-// units are the units of systemd by daemon, the most likely first.
+// units are the systemd units by daemon, the most likely first.
 var units = map[string][]string{
 	"ovsdb-server":   {"ovsdb-server.service"},
 	"ovs-vswitchd":   {"ovs-vswitchd.service"},
@@ -31,8 +31,8 @@ var units = map[string][]string{
 	"ovn-northd":     {"ovn-northd.service", "ovn-central.service"},
 }
 
-// starters are the scripts with which the packages start the daemons, and the files
-// and variables of their options; ovs-ctl(8), ovn-ctl(8).
+// starters are the packages' start scripts for the daemons, and the files and variables of their options; ovs-ctl(8),
+// ovn-ctl(8).
 var starters = map[string]struct {
 	script string
 	args   []string
@@ -57,7 +57,7 @@ var starters = map[string]struct {
 	},
 }
 
-// Summary has systemctl(1), and what ends the daemon before.
+// Summary shows systemctl(1), and what ends the daemon before.
 func (s Service) Summary() StepSummary {
 	out := StepSummary{What: s.Action + " " + s.Daemon, Diff: []string{"+ " + s.Daemon + ": " + s.Action}, on: []string{"daemon " + s.Daemon}}
 	if s.Action == Unmask {
@@ -98,7 +98,7 @@ func (s Service) ready(ctx context.Context, t *Target) (Step, error) {
 	if units[s.Daemon] == nil {
 		return nil, fmt.Errorf("ovnctl does not start %s", s.Daemon)
 	}
-	if s.Action == Start && s.Daemon == "ovs-vswitchd" { // its unit would start it, which deletes transient ports
+	if s.Action == Start && s.Daemon == "ovs-vswitchd" { // its unit would start it, deleting transient ports
 		if _, err := t.control(ctx, "ovsdb-server", "version"); err != nil {
 			return nil, Refuse("repair ovsdb-server first: its start deletes transient ports if --delete-transient-ports is set",
 				"ovsdb-server does not reply, and ovs-vswitchd needs it: %v", err)
@@ -117,7 +117,7 @@ func (s Service) ready(ctx context.Context, t *Target) (Step, error) {
 	return s, nil
 }
 
-// look asks the control socket.
+// look queries the control socket.
 func (s Service) look(ctx context.Context, t *Target) (stage, string, error) {
 	if s.Action == Unmask {
 		return s.lookMask(ctx, t)
@@ -180,8 +180,7 @@ func (s Service) end(ctx context.Context, t *Target) error {
 	return nil
 }
 
-// start starts the daemon as the host does: by systemd, with the command line that
-// it had, or by the script of its package.
+// start starts the daemon as the host does: by systemd, with its previous command line, or by its package's script.
 func (s Service) start(ctx context.Context, t *Target) error {
 	within, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
@@ -197,7 +196,7 @@ func (s Service) start(ctx context.Context, t *Target) error {
 	return err
 }
 
-// loadedUnit is the daemon's unit that systemd knows.
+// loadedUnit returns the daemon's unit known to systemd.
 func (s Service) loadedUnit(ctx context.Context, t *Target) string {
 	show := append(t.hostProgram("systemctl"), "show", "-p", "LoadState", "--value")
 	for _, unit := range units[s.Daemon] {
@@ -209,7 +208,7 @@ func (s Service) loadedUnit(ctx context.Context, t *Target) string {
 	return units[s.Daemon][0]
 }
 
-// options are those that the package's files give the daemon.
+// options returns the daemon's options from the package's files.
 func (s Service) options(t *Target) []string {
 	how := starters[s.Daemon]
 	var all []string
@@ -225,7 +224,7 @@ func (s Service) options(t *Target) []string {
 	return all
 }
 
-// systemctl runs systemctl(1) of the host.
+// systemctl runs the host's systemctl(1).
 func (t *Target) systemctl(ctx context.Context, args ...string) error {
 	words := append(t.hostProgram("systemctl"), args...)
 	_, err := t.run(ctx, nil, words[0], words[1:]...)
@@ -245,8 +244,7 @@ func (t *Target) systemd() bool {
 	return err == nil && info.IsDir()
 }
 
-// hostProgram is a command that runs a program of the host: below its root, if it
-// is there.
+// hostProgram returns a command that runs a host program: below the host's root, if it is there.
 func (t *Target) hostProgram(name string) []string {
 	if t.Root == "" || t.Root == "/" {
 		return []string{name}

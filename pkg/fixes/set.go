@@ -11,24 +11,23 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// Set gives columns of one row new values. What was there before, the guard on
-// it and the classic command follow from the row as it was read.
+// Set gives columns of one row new values. Previous values, guard and classic command follow from the row as read.
 type Set struct {
 	DB      string // OVN_Northbound, OVN_Southbound or Open_vSwitch
 	Zone    string
-	Row     ovsdb.Row // as it was read
+	Row     ovsdb.Row // as read
 	Columns Row       // the new values; nil removes a key
 	What    string    // "let port web-1 be bound on any chassis"
-	// Name is the row's name in the classic command; empty: its UUID.
+	// Name is the row's name in the classic command; its UUID if empty.
 	Name    string
 	Guards  []Guard
-	Classic []string // in place of the derived command, where people use another one
+	Classic []string // replaces the derived command, if people use another one
 }
 
-// Step is the step that does it.
+// Step returns the step that does it.
 func (s Set) Step() Rows { return s.rows(Changed(s.Row, s.Columns)) }
 
-// Back is the step that takes it back within the same plan.
+// Back returns the step that reverts it within the same plan.
 func (s Set) Back(what string) Rows {
 	c := Changed(s.Row, s.Columns)
 	c.Before, c.After = c.After, c.Before
@@ -43,8 +42,8 @@ func (s Set) rows(c Change) Rows {
 	return Rows{DB: s.DB, Zone: s.Zone, What: s.What, Changes: []Change{c}, Guards: s.Guards, Classic: s.Classic}
 }
 
-// Changed is the change that gives columns of a row, as it was read, new values.
-// It panics for a column that the row's type does not have.
+// Changed returns the change that gives columns of a row, as read, new values. It panics for a column that the row's
+// type lacks.
 func Changed(row ovsdb.Row, columns Row) Change {
 	c := Change{Table: row.Table(), Before: Row{}, After: columns}
 	fields := maps.Collect(ovsdb.Columns(reflect.Indirect(reflect.ValueOf(row))))
@@ -67,7 +66,7 @@ func Changed(row ovsdb.Row, columns Row) Change {
 	return c
 }
 
-// command is the command of ovs-vsctl(8), ovn-nbctl(8) or ovn-sbctl(8) that makes a change.
+// command returns the ovs-vsctl(8), ovn-nbctl(8) or ovn-sbctl(8) command that makes a change.
 func (s Set) command(c Change) string {
 	name := s.Name
 	if name == "" {
@@ -95,7 +94,7 @@ func (s Set) command(c Change) string {
 
 var tools = map[string]string{"Open_vSwitch": "ovs-vsctl", "OVN_Northbound": "ovn-nbctl", "OVN_Southbound": "ovn-sbctl"}
 
-// ofKey is the value of a key as these commands take it: all that follows the equals sign.
+// ofKey formats a key's value for these commands: all that follows the equals sign.
 func ofKey(value any) string {
 	text := fmt.Sprint(value)
 	if text == "" || text[0] == '"' {
@@ -104,8 +103,7 @@ func ofKey(value any) string {
 	return text
 }
 
-// ofColumn is the value of a column as these commands take it: a set has brackets
-// unless it holds one value.
+// ofColumn formats a column's value for these commands: a set has brackets unless it holds one value.
 func ofColumn(value any) string {
 	v := reflect.ValueOf(value)
 	if v.Kind() != reflect.Slice {
@@ -121,7 +119,7 @@ func ofColumn(value any) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// quotedIn is a word in quotes if it would not be read as one word, ovs-vsctl(8).
+// quotedIn quotes a word that would not be read as one, ovs-vsctl(8).
 func quotedIn(text string) string {
 	if text == "" || strings.ContainsAny(text, ":=, []{}!<>\"\\\t\n") {
 		return quoted(text)

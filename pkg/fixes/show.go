@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
-// Summary has each row that changes: a line with its name, then its columns.
+// Summary shows each changed row: a line with its name, then its columns.
 func (s Rows) Summary() StepSummary {
 	out := StepSummary{What: s.What, Commands: s.Classic, lasts: true}
 	for _, c := range s.Changes {
@@ -19,7 +19,7 @@ func (s Rows) Summary() StepSummary {
 	return out
 }
 
-// lines are the change as a diff.
+// lines returns the change as a diff.
 func (c Change) lines() []string {
 	name := c.Table
 	if validUUID(c.UUID) {
@@ -39,7 +39,7 @@ func (c Change) lines() []string {
 	return lines
 }
 
-// lines are the columns that are not empty.
+// lines returns the nonempty columns.
 func (r Row) lines(prefix string) []string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(r)) {
@@ -57,7 +57,7 @@ func (r Row) lines(prefix string) []string {
 	return lines
 }
 
-// secretIn is the column, or the key in it, that holds a secret; empty: none does.
+// secretIn returns the column, or its key, that holds a secret; empty if none does.
 func secretIn(name string, v ovsdb.Value) string {
 	if secret.Key(name) {
 		return name
@@ -73,7 +73,7 @@ func secretIn(name string, v ovsdb.Value) string {
 	return ""
 }
 
-// shown is a value for people, without secrets.
+// shown formats a value for people, without secrets.
 func shown(name string, v ovsdb.Value) string {
 	if key := secretIn(name, v); key != "" {
 		return secret.Hidden
@@ -81,7 +81,7 @@ func shown(name string, v ovsdb.Value) string {
 	return v.String()
 }
 
-// lineDiff is the lines that differ between two texts, with up to three around them.
+// lineDiff returns the lines that differ between two texts, with up to three lines of context.
 func lineDiff(before, after []byte) []string {
 	a, b := textLines(before), textLines(after)
 	head := commonHead(a, b)
@@ -107,7 +107,7 @@ func lineDiff(before, after []byte) []string {
 	return lines
 }
 
-// commonHead is how many elements two slices begin with alike.
+// commonHead returns how many leading elements two slices share.
 func commonHead[T comparable](a, b []T) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -116,7 +116,7 @@ func commonHead[T comparable](a, b []T) int {
 	return n
 }
 
-// commonTail is how many elements they end with alike.
+// commonTail returns how many trailing elements they share.
 func commonTail[T comparable](a, b []T) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {
@@ -125,7 +125,7 @@ func commonTail[T comparable](a, b []T) int {
 	return n
 }
 
-// textLines are the lines of a text. A last line without its end is marked.
+// textLines splits a text into lines. A last line without newline is marked.
 func textLines(text []byte) []string {
 	if len(text) == 0 {
 		return nil

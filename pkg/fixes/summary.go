@@ -2,10 +2,10 @@ package fixes
 
 import "github.com/ovnctl/ovnctl/pkg/document"
 
-// A PlanSummary is a plan as it is shown.
+// A PlanSummary is a plan for display.
 type PlanSummary struct {
 	Title    string        `json:"title"`
-	Host     string        `json:"host,omitempty"` // that is changed; absent: databases alone
+	Host     string        `json:"host,omitempty"` // the changed host; absent if only databases change
 	Touches  string        `json:"touches,omitempty"`
 	Warnings []string      `json:"warnings"`
 	Cuts     bool          `json:"cuts"` // it can cut the operator off, and runs under the watchdog
@@ -16,7 +16,7 @@ type PlanSummary struct {
 // A StepSummary is a step of a plan.
 type StepSummary struct {
 	What     string   `json:"what"`
-	Diff     []string `json:"diff"`             // lines that begin with "-" or "+", or a blank for what is around them
+	Diff     []string `json:"diff"`             // lines starting with "-" or "+", or a blank for context
 	Commands []string `json:"commands"`         // the classic commands that do the same
 	OneWay   string   `json:"oneWay,omitempty"` // why it cannot be undone
 
@@ -24,7 +24,7 @@ type StepSummary struct {
 	lasts bool     // it outlasts a boot of the host
 }
 
-// Summary is the plan as it is shown.
+// Summary returns the plan for display.
 func (p *Plan) Summary() *PlanSummary {
 	out := &PlanSummary{
 		Title: p.Title, Host: p.Host, Touches: p.Touches, Warnings: list(p.Warnings), Cuts: p.Cuts, NoUndo: p.NoUndo, Steps: []StepSummary{},
@@ -37,7 +37,7 @@ func (p *Plan) Summary() *PlanSummary {
 	return out
 }
 
-// UndoPlan is the plan of undoing a run.
+// UndoPlan returns the plan of undoing a run.
 func (r *Run) UndoPlan() *PlanSummary {
 	out := &PlanSummary{Title: "undo: " + r.Title, Host: r.Host, Warnings: []string{}, Cuts: r.Cuts, Steps: []StepSummary{}}
 	steps := r.Describe()
@@ -47,7 +47,7 @@ func (r *Run) UndoPlan() *PlanSummary {
 	return out
 }
 
-// A RepairSummary is a repair as it is listed.
+// A RepairSummary is a repair in a list.
 type RepairSummary struct {
 	Name      string   `json:"name"`
 	Title     string   `json:"title"`
@@ -58,12 +58,12 @@ type RepairSummary struct {
 	OneWay    string   `json:"oneWay,omitempty"`
 }
 
-// Summary is the repair as it is listed.
+// Summary returns the repair for a list.
 func (r *Repair) Summary() RepairSummary {
 	return RepairSummary{Name: r.Name, Title: r.Title(), Arguments: list(r.Params), Class: r.Class, Risk: r.Risk, Checks: r.checks(), OneWay: r.OneWay}
 }
 
-// A RunSummary is a run of the journal as it is listed.
+// A RunSummary is a run of the journal in a list.
 type RunSummary struct {
 	ID     int      `json:"id"`
 	Time   string   `json:"time"` // of its last event, RFC 3339
@@ -71,13 +71,13 @@ type RunSummary struct {
 	Args   []string `json:"args"`
 	Title  string   `json:"title"`
 	State  State    `json:"state"`            // the last one
-	Open   bool     `json:"open"`             // it was cut off: the next run finishes it or rolls it back
+	Open   bool     `json:"open"`             // interrupted: the next run finishes it or rolls it back
 	Reason Reason   `json:"reason,omitempty"` // why it was undone
 	Why    string   `json:"why,omitempty"`    // in words
 	Steps  []string `json:"steps"`
 }
 
-// Summary is the run as it is listed.
+// Summary returns the run for a list.
 func (r *Run) Summary() RunSummary {
 	return RunSummary{
 		ID: r.ID, Time: r.When(), Repair: r.Repair, Args: list(r.Args), Title: r.Title,

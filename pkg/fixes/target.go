@@ -13,7 +13,7 @@ import (
 
 // A Target is what steps act on: this host, and the databases of the deployment.
 type Target struct {
-	// Host is the local host; nil where ovnctl reads databases alone.
+	// Host is the local host; nil if ovnctl reads only databases.
 	Host *snapshot.Host
 	// Root is the host's root directory as this process sees it; empty: /.
 	Root string
@@ -22,8 +22,7 @@ type Target struct {
 	process string // in the names of this run's temporary files
 }
 
-// On is the target of plans that were made from d. The local host's root
-// directory is at root.
+// On returns the target of plans made from d. The local host's root directory is at root.
 func On(d *snapshot.Deployment, root string) *Target {
 	return &Target{Host: d.Local(), Root: root, zones: d.Zones}
 }
@@ -34,7 +33,7 @@ type database interface {
 	Transact(ctx context.Context, ops ...ovsdb.Operation) ([]ovsdb.Result, error)
 }
 
-// database is the one that a step names.
+// database returns the database that a step names.
 func (t *Target) database(name, zone string) (database, error) {
 	r, err := t.reader(name, zone)
 	if err != nil {

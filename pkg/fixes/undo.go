@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// revert undoes all steps that were begun, the last one first, and stops where
-// somebody else has changed something since. If the disk is full and the journal
-// cannot be written, the steps are undone nevertheless, as long as the next run can
-// see how far that went: of two steps on one thing the later one only.
+// revert undoes all started steps, the last one first, and stops where somebody else has changed something since. If
+// the disk is full and the journal cannot be written, the steps are undone nevertheless, as long as the next run can
+// see how far that went: of two steps on one thing only the later one.
 func (e *engine) revert(ctx context.Context, reason Reason, why string) error {
 	_ = e.note(Event{State: Undoing, Reason: reason, Text: why})
 	switch err := e.undoSteps(ctx); {
@@ -40,7 +39,7 @@ func (e *engine) undoSteps(ctx context.Context) error {
 			continue
 		}
 		if silent.has(a) {
-			// The next run looks at the later step first, and would find neither the state before it nor the one after it.
+			// The next run examines the later step first, and would find neither its before nor its after state.
 			return fmt.Errorf("%s: %w: %w", a.Summary().What, errNow, unwritten)
 		}
 		err := e.undoStep(ctx, n, a)
@@ -60,17 +59,17 @@ func (e *engine) undoSteps(ctx context.Context) error {
 	return stays
 }
 
-// errOneWay is a step that cannot be undone.
+// errOneWay means that a step cannot be undone.
 var errOneWay = errors.New("it cannot be undone")
 
-// errNow is a step that cannot be undone at present, though perhaps later.
+// errNow means that a step cannot be undone now, though perhaps later.
 var errNow = errors.New("at present")
 
-// errUnwritten is a step that was undone without the journal.
+// errUnwritten means that a step was undone without the journal.
 var errUnwritten = errors.New("it was rolled back, and the journal could not be written")
 
 func (e *engine) undoStep(ctx context.Context, n int, a Step) error {
-	if f, ok := a.(File); ok { // what a run that died left half written
+	if f, ok := a.(File); ok { // what a dead run left half written
 		if _, name, err := e.t.readFile(f.Path); err == nil {
 			_ = e.t.sweep(name)
 		}
@@ -104,7 +103,7 @@ func (e *engine) undoStep(ctx context.Context, n int, a Step) error {
 	return nil
 }
 
-// An UndoError is a run that cannot be undone, and why.
+// An UndoError is why a run cannot be undone.
 type UndoError struct {
 	Run *Run
 	Why string
@@ -114,8 +113,8 @@ func (e *UndoError) Error() string {
 	return fmt.Sprintf("run %d, %s, cannot be undone: %s", e.Run.ID, e.Run.Title, e.Why)
 }
 
-// Undoable reports as an *UndoError why a run cannot be undone: it has a step that
-// cannot be, or somebody has changed since what it changed.
+// Undoable reports as an *UndoError why a run cannot be undone: one of its steps cannot be, or somebody has since
+// changed what it changed.
 func (r *Run) Undoable(ctx context.Context, t *Target) error {
 	steps, ended, err := r.begun()
 	if err != nil {
@@ -150,9 +149,8 @@ func (r *Run) Undoable(ctx context.Context, t *Target) error {
 	return nil
 }
 
-// Undo undoes a run. The journal must be locked. A run that cuts is undone under a
-// watchdog, by Watch, Confirm and Within of the options. Unless that is confirmed,
-// the run is put in place again.
+// Undo undoes a run. The journal must be locked. A run that cuts is undone under a watchdog, by Watch, Confirm and
+// Within of the options. Unless that is confirmed, the run is put in place again.
 func (j *Journal) Undo(ctx context.Context, t *Target, r *Run, o Options) error {
 	if err := r.Undoable(ctx, t); err != nil {
 		return err

@@ -15,27 +15,27 @@ type Subject struct {
 	Zone   string `json:"zone,omitempty"`   // of a logical object, where there are several
 }
 
-// A Fault is a finding of a check, as far as a repair needs it.
+// A Fault is a check's finding, as far as a repair needs it.
 type Fault struct {
 	Check string
 	Subject
 	Title   string
-	Unknown bool  // the check could not tell, for the reason in Title
-	Fix     *Call // that it proposes; nil: none
+	Unknown bool  // the check could not decide, for the reason in Title
+	Fix     *Call // that it proposes; nil if none
 }
 
 // A verification runs the checks that asked for a repair before and after it.
 type verification struct {
 	loop    *Loop
 	checks  []string
-	targets map[Subject]bool // those that must be without faults afterwards; nil: all that were before
+	targets map[Subject]bool // must be without faults afterwards; nil means all that had none before
 	known   map[Subject]bool // those that had faults before
 
 	before, after []string // what the checks found
 }
 
-// aim runs the checks before a repair, and chooses what must be right after it: the
-// object of the fault, or those whose faults propose the same call.
+// aim runs the checks before a repair, and chooses what must be right after it: the fault's object, or those whose
+// faults propose the same call.
 func (v *verification) aim(ctx context.Context, call *Call, fault *Fault) {
 	v.known = map[Subject]bool{}
 	for _, f := range v.loop.Examine(ctx, v.checks) {
@@ -54,7 +54,7 @@ func (v *verification) aim(ctx context.Context, call *Call, fault *Fault) {
 	}
 }
 
-// subject is what is repaired, if it is a single one.
+// subject returns what is repaired, if it is a single one.
 func (v *verification) subject() Subject {
 	for s := range v.targets {
 		if len(v.targets) == 1 {
@@ -64,7 +64,7 @@ func (v *verification) subject() Subject {
 	return Subject{}
 }
 
-// settling is how long daemons may take until a repair shows.
+// settling is how long daemons may take to show a repair's effect.
 const settling = 30 * time.Second
 
 // wait runs the checks until the fault is gone.
@@ -94,8 +94,7 @@ func (v *verification) wait(ctx context.Context) error {
 	return errors.New(left.Title)
 }
 
-// left is what keeps the repair from being verified: a fault, or else a check that
-// could not tell.
+// left returns what keeps the repair from being verified: a fault, or else an undecided check.
 func (v *verification) left(found []Fault) *Fault {
 	i := slices.IndexFunc(found, func(f Fault) bool {
 		return !f.Unknown && (v.targets[f.Subject] || v.targets == nil && !v.known[f.Subject])

@@ -17,12 +17,11 @@ import (
 	"time"
 )
 
-// A watchdog rolls back a run, or its undo, unless it is confirmed in time, even if
-// ovnctl, the login and the connection are gone by then. It runs in the host's PID
-// namespace and outside the login's control group: as a transient unit of systemd,
-// or as a process that leaves both.
+// A watchdog rolls back a run, or its undo, unless it is confirmed in time, even if ovnctl, the login and the
+// connection are gone by then. It runs in the host's PID namespace and outside the login's control group: as a
+// transient systemd unit, or as a process that leaves both.
 
-// watchStage tells a watchdog which part of its start to carry out.
+// watchStage selects the part of its start that a watchdog carries out.
 const watchStage = "OVNCTL_WATCH_STAGE"
 
 // A post is where a watchdog reports that it is running, or why not.
@@ -81,14 +80,14 @@ func (j *Journal) Arm(ctx context.Context, t *Target, args []string, id int) err
 	return nil
 }
 
-// environment is what a watchdog needs to know.
+// environment returns what a watchdog needs to know.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(e string) bool {
 		return !strings.HasPrefix(e, "OVS_") && !strings.HasPrefix(e, "OVN_") && !strings.HasPrefix(e, "PATH=")
 	})
 }
 
-// reported is what the watchdog of a run has reported; zero: nothing yet.
+// reported returns the report of a run's watchdog; zero if none yet.
 func (j *Journal) reported(id int) (p post) {
 	if text, err := os.ReadFile(j.post(id)); err == nil {
 		_ = json.Unmarshal(text, &p)
@@ -102,7 +101,7 @@ func (j *Journal) watched(id int) bool {
 	return p != post{} && p.Error == "" && p.alive()
 }
 
-// The numbers of the namespaces that the kernel starts with.
+// The inode numbers of the kernel's initial namespaces.
 const (
 	firstPIDNamespace    = "pid:[4026531836]"
 	firstCgroupNamespace = "cgroup:[4026531835]"
@@ -189,11 +188,11 @@ func (j *Journal) Watch(ctx context.Context, id int, open func(context.Context) 
 	}
 }
 
-// grace is how long a run may take for its steps and the check, before the time to confirm.
+// grace is how long a run's steps and check may take, before the time to confirm.
 const grace = 30 * time.Second
 
-// rescue rolls the run back, or puts it in place again if it was being undone. It
-// reports whether the watchdog is done: another run may be at it.
+// rescue rolls the run back, or restores it if it was being undone. It reports whether the watchdog is done: another
+// run may be at it.
 func (j *Journal) rescue(ctx context.Context, id int, t *Target, reason Reason, why string) (bool, error) {
 	if err := j.Lock(ctx); err != nil {
 		return false, nil
@@ -216,8 +215,7 @@ func (j *Journal) rescue(ctx context.Context, id int, t *Target, reason Reason, 
 // postSize is the size of every post.
 const postSize = 512
 
-// reserve makes an empty post. If the disk is full it is Arm that fails, and not a
-// watchdog that cannot report it.
+// reserve makes an empty post. On a full disk Arm then fails, rather than a watchdog that cannot report it.
 func (j *Journal) reserve(id int) error {
 	if err := ignoreMissing(os.Remove(j.post(id))); err != nil {
 		return err
@@ -229,7 +227,7 @@ func (j *Journal) reserve(id int) error {
 	return nil
 }
 
-// report fills in the post that Arm has made.
+// report fills in the post made by Arm.
 func (j *Journal) report(id int, p post) error {
 	p.Error = p.Error[:min(len(p.Error), postSize/2)]
 	text, err := json.Marshal(p)
@@ -244,8 +242,8 @@ func (j *Journal) report(id int, p post) error {
 	return errors.Join(err, f.Close())
 }
 
-// leave moves the process out of the login's control groups, and starts the
-// watchdog as an orphan in a session of its own.
+// leave moves the process out of the login's control groups, and starts the watchdog as an orphan in a session of its
+// own.
 func (j *Journal) leave(id int) error {
 	err := leaveCgroups()
 	if err == nil {
@@ -297,8 +295,7 @@ func leaveCgroups() error {
 	return nil
 }
 
-// leaveUnmounted leaves a hierarchy that this mount namespace does not have: it
-// mounts it where no other process sees it.
+// leaveUnmounted leaves a hierarchy missing from this mount namespace: it mounts it where no other process sees it.
 func leaveUnmounted(hierarchy string) error {
 	left := make(chan error)
 	go func() {
@@ -310,7 +307,7 @@ func leaveUnmounted(hierarchy string) error {
 			if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 				return err
 			}
-			const place = "/sys/fs" // a directory that always exists; hidden from this thread alone
+			const place = "/sys/fs" // always exists; hidden from this thread alone
 			kind, option := "cgroup2", ""
 			if hierarchy != "" {
 				kind, option = "cgroup", hierarchy
@@ -324,8 +321,7 @@ func leaveUnmounted(hierarchy string) error {
 	return <-left
 }
 
-// outermost reports whether a control group is that of the whole host. In a cgroup
-// namespace / is where the namespace begins.
+// outermost reports whether a control group is the whole host's. In a cgroup namespace / is where the namespace begins.
 func outermost(group string) bool {
 	if ns, err := os.Readlink("/proc/self/ns/cgroup"); err == nil && ns != firstCgroupNamespace {
 		return strings.HasPrefix(group, "/..")
@@ -333,8 +329,8 @@ func outermost(group string) bool {
 	return group == "/"
 }
 
-// cgroupsOf are the control groups of a process by hierarchy: the controllers of
-// version 1 as the kernel names them, empty for version 2.
+// cgroupsOf returns a process's control groups by hierarchy: the version 1 controllers as the kernel names them, empty
+// for version 2.
 func cgroupsOf(pid string) (map[string]string, error) {
 	text, err := os.ReadFile("/proc/" + pid + "/cgroup")
 	if err != nil {
@@ -350,7 +346,7 @@ func cgroupsOf(pid string) (map[string]string, error) {
 	return all, nil
 }
 
-// cgroupMounts are where each hierarchy is mounted, the outermost first.
+// cgroupMounts returns where each hierarchy is mounted, outermost first.
 func cgroupMounts() (map[string][]string, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {

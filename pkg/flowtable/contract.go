@@ -9,13 +9,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/document"
 )
 
-// The JSON of flows and megaflows. A field keeps its name and its meaning; docs/json.md describes them.
+// The JSON of flows and megaflows. Fields keep their names and meanings; docs/json.md describes them.
 type (
-	// A FlowTable has the flows of a bridge that were asked for.
+	// A FlowTable is the selected flows of a bridge.
 	FlowTable struct {
 		Node   string    `json:"node"`
 		Bridge string    `json:"bridge"`
-		Tables string    `json:"tables"` // where the meaning of the tables comes from
+		Tables string    `json:"tables"` // source of the tables' meanings
 		Total  int       `json:"total"`  // flows of the bridge
 		Found  int       `json:"found"`  // those that pass the filter
 		Flows  []FlowRow `json:"flows"`  // the first of those
@@ -28,12 +28,12 @@ type (
 		Actions        string              `json:"actions"`
 		DecodedMatch   string              `json:"decodedMatch"` // with names in angle brackets
 		DecodedActions string              `json:"decodedActions"`
-		Does           string              `json:"does"` // what becomes of a packet, in words
+		Does           string              `json:"does"` // what happens to a packet, in words
 		Drop           bool                `json:"drop"`
 		Packets        uint64              `json:"packets"`
 		Bytes          uint64              `json:"bytes"`
 		Idle           *int                `json:"idle,omitempty"` // seconds
-		Rate           *float64            `json:"rate,omitempty"` // packets a second
+		Rate           *float64            `json:"rate,omitempty"` // packets per second
 		Flow           *decode.DecodedFlow `json:"flow,omitempty"`
 	}
 	// A Cache is the datapath's cache.
@@ -43,7 +43,7 @@ type (
 		Found     int           `json:"found"`
 		Megaflows []MegaflowRow `json:"megaflows"`
 	}
-	// CacheStats are the figures of the cache, since ovs-vswitchd started.
+	// CacheStats are the cache's statistics since ovs-vswitchd started.
 	CacheStats struct {
 		Datapath  string   `json:"datapath"` // system@ovs-system, netdev@ovs-netdev
 		Flows     int      `json:"flows"`
@@ -58,7 +58,7 @@ type (
 	// A MegaflowRow is the JSON contract of a [Megaflow].
 	MegaflowRow struct {
 		UFID           string     `json:"ufid"`
-		Match          string     `json:"match"` // the fields that are looked at, with their masks
+		Match          string     `json:"match"` // the fields examined, with their masks
 		DecodedMatch   string     `json:"decodedMatch"`
 		Mask           []string   `json:"mask"` // names of those fields
 		Actions        string     `json:"actions"`
@@ -83,7 +83,7 @@ type (
 	}
 )
 
-// JSON returns the flow of a bridge as the contract has it, its numbers named by n; rated: there was a dump before.
+// JSON converts a bridge's flow to its contract, with numbers named by n; rated: there was an earlier dump.
 func (f *Flow) JSON(ctx context.Context, bridge string, n *decode.Namer, rated bool) FlowRow {
 	match, actions := n.NamedEntry(ctx, bridge, &f.Entry, f.Decoded)
 	row := FlowRow{
@@ -105,7 +105,7 @@ func (f *Flow) JSON(ctx context.Context, bridge string, n *decode.Namer, rated b
 	return row
 }
 
-// StageText is the table's number and what it is.
+// StageText returns the table's number and its stage.
 func (r FlowRow) StageText() string {
 	if r.Flow == nil || r.Flow.Stage == "" {
 		return fmt.Sprint(r.Table)
@@ -113,7 +113,7 @@ func (r FlowRow) StageText() string {
 	return fmt.Sprintf("%d %s", r.Table, r.Flow.Stage)
 }
 
-// For says what the flow was made for; empty where nothing says so.
+// For returns what the flow was made for; empty if unknown.
 func (r FlowRow) For() string {
 	if r.Flow == nil {
 		return ""

@@ -8,25 +8,25 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
-// A Filter selects flows: those for which everything that is set holds.
+// A Filter selects the flows that satisfy all fields that are set.
 type Filter struct {
 	Table  *int
-	Stage  string // a stage or a table of ovn-controller, in any case; if there is none of that name, the beginning of several
+	Stage  string // a stage or a table of ovn-controller, case-insensitive; if none has that name, a prefix of several
 	Cookie *uint64
-	Object string // name, owner or UUID, or a part, of what the flow was made for
+	Object string // all or part of the name, owner or UUID of what the flow was made for
 	Ports  []Port // any of them
 	Drops  bool
 }
 
-// A Port is a port by all its numbers.
+// A Port is a port with all its numbers.
 type Port struct {
 	Name          string // the logical port, or an interface
-	Datapath, Key uint64 // 0 where it has no logical port
-	Numbers       []int  // of OpenFlow, in the bridge
+	Datapath, Key uint64 // 0 if it has no logical port
+	Numbers       []int  // OpenFlow ports in the bridge
 }
 
-// FindPorts finds ports by what an operator calls them: the name of a logical port,
-// its owner, such as NAMESPACE/POD, or an interface of the bridge.
+// FindPorts finds ports by an operator's name for them: the name of a logical port, its owner, such as NAMESPACE/POD,
+// or an interface of the bridge.
 func FindPorts(names *decode.Names, bridge, text string) []Port {
 	var ports []Port
 	for _, p := range names.PortsCalled(text) {
@@ -52,7 +52,7 @@ func FindPorts(names *decode.Names, bridge, text string) []Port {
 // Select returns the flows that pass the filter.
 func (x Filter) Select(flows []Flow) []Flow {
 	inStage := func(f *Flow) bool { return f.Decoded != nil && f.Decoded.StageName() == strings.ToLower(x.Stage) }
-	// ls_in_acl is not ls_in_acl_hint, too. But from 23.06 on it stands for ls_in_acl_eval and others.
+	// ls_in_acl must not match ls_in_acl_hint too. But since 23.06 it stands for ls_in_acl_eval and others.
 	if !slices.ContainsFunc(flows, func(f Flow) bool { return inStage(&f) }) {
 		inStage = func(f *Flow) bool {
 			return f.Decoded != nil && strings.HasPrefix(f.Decoded.StageName(), strings.ToLower(x.Stage))
@@ -63,7 +63,7 @@ func (x Filter) Select(flows []Flow) []Flow {
 	})
 }
 
-// passes looks at all but the stage.
+// passes checks everything but the stage.
 func (x Filter) passes(f *Flow) bool {
 	switch {
 	case x.Drops && !f.Drop,
@@ -116,7 +116,7 @@ func (p Port) is(datapath, key uint64) bool {
 	return p.Key != 0 && datapath == p.Datapath && key == p.Key
 }
 
-// in reports whether actions on a packet in a datapath send it to the port.
+// in reports whether actions on a datapath's packet send it to the port.
 func (p Port) in(list openflow.Actions, metadata uint64) bool {
 	for _, action := range list {
 		found := false
@@ -137,7 +137,7 @@ func (p Port) in(list openflow.Actions, metadata uint64) bool {
 	return false
 }
 
-// written reports whether a value that is written to a field makes the port that of the packet. It keeps the datapath.
+// written reports whether writing a value to a field makes this the packet's port. It keeps track of the datapath.
 func (p Port) written(field string, value uint64, metadata *uint64) bool {
 	if field == "metadata" {
 		*metadata = value

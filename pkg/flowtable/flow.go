@@ -15,18 +15,18 @@ import (
 // A Flow is a flow of a bridge with its meaning and its rate between two dumps.
 type Flow struct {
 	Entry openflow.FlowEntry
-	// Decoded is what the flow means; nil where the bridge is not OVN's.
+	// Decoded is what the flow means; nil if the bridge is not OVN's.
 	Decoded *decode.Flow
 	Match   string // without the priority
-	Drop    bool   // packets that match it go nowhere
+	Drop    bool   // matching packets go nowhere
 
 	Packets, Bytes uint64
 	Idle           time.Duration // since the last packet; negative: unknown
-	Rate           float64       // packets a second between two dumps; see [Rates]
+	Rate           float64       // packets per second between two dumps; see [Rates]
 }
 
-// Parse reads the flows of a bridge from a dump. The lines that are no flow are
-// counted in skipped, but for the heads of replies.
+// Parse parses the flows of a bridge from a dump. Lines that are not flows are counted in skipped, except reply
+// headers.
 func Parse(ctx context.Context, dump, bridge string, n *decode.Namer) (flows []Flow, skipped int) {
 	var r openflow.Reader
 	for line := range strings.Lines(dump) {
@@ -75,7 +75,7 @@ func drops(list openflow.Actions) bool {
 	return true
 }
 
-// does says in a few words what becomes of a packet that matches the flow, whose actions have these names.
+// does returns in a few words what happens to a packet that matches the flow; names are those of its actions.
 func (f *Flow) does(names []decode.Name) string {
 	if f.Drop {
 		return "drop"
@@ -95,7 +95,7 @@ func (f *Flow) does(names []decode.Name) string {
 	return f.goesTo(names)
 }
 
-// goesTo says where a packet is sent on to by actions that say nothing more.
+// goesTo returns where a packet is sent on to by actions that do nothing else.
 func (f *Flow) goesTo(names []decode.Name) string {
 	for _, a := range slices.Backward(f.Entry.Actions) {
 		switch a := a.(type) {
@@ -132,8 +132,8 @@ func tableText(t openflow.Table, names []decode.Name) string {
 	return number
 }
 
-// Order puts the flows in an order: "trouble" (those that drop packets first, the busiest of them first, then by
-// table), "packets", "bytes", "rate", "idle" or "table".
+// Order sorts flows: by "trouble" (those that drop packets first, the busiest of them first, then by table), "packets",
+// "bytes", "rate", "idle" or "table".
 func Order(flows []Flow, by string) {
 	table := func(a, b Flow) int {
 		return cmp.Or(cmp.Compare(max(a.Entry.Table.Number, 0), max(b.Entry.Table.Number, 0)),
@@ -154,10 +154,10 @@ func Order(flows []Flow, by string) {
 	})
 }
 
-// Orders are the orders that there are.
+// Orders returns the supported orders.
 func Orders() []string { return []string{"trouble", "packets", "bytes", "rate", "idle", "table"} }
 
-// lost is how many packets the flow dropped.
+// lost returns how many packets the flow dropped.
 func (f *Flow) lost() uint64 {
 	if f.Drop {
 		return f.Packets
@@ -165,12 +165,12 @@ func (f *Flow) lost() uint64 {
 	return 0
 }
 
-// Rates sets the rate of each flow that an earlier dump had too.
+// Rates sets the rate of each flow that was also in an earlier dump.
 func Rates(before, now []Flow, elapsed time.Duration) {
 	rates(before, now, elapsed, (*Flow).key, func(f *Flow) (uint64, *float64) { return f.Packets, &f.Rate })
 }
 
-// rates sets the rates of what two dumps have under one key, by the packets that were counted.
+// rates sets the rates of entries that two dumps have under the same key, from their packet counts.
 func rates[T any, K comparable](before, now []T, elapsed time.Duration, key func(*T) K, counted func(*T) (packets uint64, rate *float64)) {
 	was := make(map[K]uint64, len(before))
 	for i := range before {

@@ -16,15 +16,15 @@ import (
 // A Megaflow is an entry of the datapath's cache with its names, rate and rules.
 type Megaflow struct {
 	openflow.DatapathFlow
-	Match   decode.NamedText // the fields that are looked at
+	Match   decode.NamedText // the fields examined
 	Mask    []string         // their names
 	Actions decode.NamedText
-	Rate    float64    // packets a second between two dumps; see [MegaflowRates]
-	Rules   []FlowRule // that it came from, in the order in which they were hit
+	Rate    float64    // packets per second between two dumps; see [MegaflowRates]
+	Rules   []FlowRule // that it came from, in the order hit
 	Unknown string     // why there are none
 }
 
-// ParseMegaflows reads what dpctl/dump-flows -m printed, and counts the masks.
+// ParseMegaflows parses the output of dpctl/dump-flows -m, and counts the masks.
 func ParseMegaflows(ctx context.Context, dump string, n *decode.Namer) (flows []Megaflow, masks int) {
 	shapes := map[string]bool{}
 	for line := range strings.Lines(dump) {
@@ -44,8 +44,7 @@ func ParseMegaflows(ctx context.Context, dump string, n *decode.Namer) (flows []
 	return flows, len(shapes)
 }
 
-// matched returns the attributes of a key of which a bit is looked at, and the mask
-// as text: equal for megaflows of one mask.
+// matched returns the attributes of a key with an examined bit, and the mask as text: equal for megaflows of one mask.
 func matched(key openflow.Attrs) (openflow.Attrs, string) {
 	var out openflow.Attrs
 	var shape strings.Builder
@@ -58,14 +57,14 @@ func matched(key openflow.Attrs) (openflow.Attrs, string) {
 			a.List = slices.DeleteFunc(slices.Clone(a.List), func(part openflow.Attr) bool { return wild(part, new(strings.Builder)) })
 		}
 		if a.Name == "packet_type" && a.List.Value("ns") == "0" && a.List.Value("id") == "0" {
-			continue // Ethernet, as nearly always
+			continue // Ethernet, nearly always
 		}
 		out = append(out, a)
 	}
 	return out, shape.String()
 }
 
-// wild reports whether no bit of an attribute is looked at; of others the name and the mask are written to shape.
+// wild reports whether no bit of an attribute is examined; otherwise its name and mask are written to shape.
 func wild(a openflow.Attr, shape *strings.Builder) bool {
 	if a.List == nil {
 		_, mask, masked := strings.Cut(a.Value+a.Rest, "/")
@@ -86,8 +85,8 @@ func wild(a openflow.Attr, shape *strings.Builder) bool {
 	return all
 }
 
-// RulesOf returns the flows that matched in a trace of a megaflow's own packet, up
-// to where the packet is recirculated: what comes then is another megaflow's.
+// RulesOf returns the flows that matched in a trace of a megaflow's own packet, up to its recirculation: what follows
+// belongs to another megaflow.
 func RulesOf(ctx context.Context, reply string, n *decode.Namer) ([]FlowRule, error) {
 	t, err := openflow.ParseTrace(reply)
 	if err != nil || len(t.Passes) == 0 {
@@ -115,7 +114,7 @@ func RulesOf(ctx context.Context, reply string, n *decode.Namer) ([]FlowRule, er
 	return rules, nil
 }
 
-// A bridgeStep is a step of a trace that found a flow in a bridge.
+// A bridgeStep is a trace step that found a flow in a bridge.
 type bridgeStep struct {
 	*openflow.Step
 	bridge string
@@ -136,7 +135,7 @@ func stepsOf(nodes []*openflow.Node, bridge string) []bridgeStep {
 	return steps
 }
 
-// OrderMegaflows puts megaflows in an order: "packets", "bytes", "rate" or "idle".
+// OrderMegaflows sorts megaflows by "packets", "bytes", "rate" or "idle".
 func OrderMegaflows(flows []Megaflow, by string) {
 	slices.SortStableFunc(flows, func(a, b Megaflow) int {
 		first := cmp.Compare(b.Packets, a.Packets)
@@ -152,14 +151,14 @@ func OrderMegaflows(flows []Megaflow, by string) {
 	})
 }
 
-// MegaflowRates sets the rate of each megaflow that an earlier dump had too.
+// MegaflowRates sets the rate of each megaflow that was also in an earlier dump.
 func MegaflowRates(before, now []Megaflow, elapsed time.Duration) {
 	rates(before, now, elapsed, (*Megaflow).id, func(m *Megaflow) (uint64, *float64) { return m.Packets, &m.Rate })
 }
 
 func (m *Megaflow) id() string { return cmp.Or(m.UFID, m.Match.Text) }
 
-// JSON returns the megaflow as the contract has it; rated: there was a dump before.
+// JSON converts the megaflow to its contract; rated: there was an earlier dump.
 func (m *Megaflow) JSON(rated bool) MegaflowRow {
 	row := MegaflowRow{
 		UFID: m.UFID, Match: m.Match.Text, DecodedMatch: m.Match.String(), Mask: append([]string{}, m.Mask...),
@@ -176,9 +175,8 @@ func (m *Megaflow) JSON(rated bool) MegaflowRow {
 	return row
 }
 
-// Stats reads how well the cache works from what dpctl/show, upcall/show and, of a
-// userspace datapath, dpif-netdev/pmd-stats-show print; any may be empty. masks are
-// those of the dump, for a datapath that does not count them.
+// Stats parses the cache's performance from the output of dpctl/show, upcall/show and, for a userspace datapath,
+// dpif-netdev/pmd-stats-show; any may be empty. masks are those of the dump, for a datapath that does not count them.
 func Stats(show, upcall, pmd string, masks int) CacheStats {
 	s := CacheStats{Masks: masks}
 	for line := range strings.Lines(show) {
@@ -216,7 +214,7 @@ func Stats(show, upcall, pmd string, masks int) CacheStats {
 	return s
 }
 
-// counter is the number behind a word.
+// counter returns the number after a word.
 func counter(text, word string) uint64 {
 	_, rest, ok := strings.Cut(" "+text, " "+word)
 	if !ok {
@@ -247,7 +245,7 @@ func decimal(text, word string) *float64 {
 	return &n
 }
 
-// Trouble returns what is wrong with the cache, in words.
+// Trouble returns the cache's problems, in words.
 func (s CacheStats) Trouble() []string {
 	var words []string
 	if s.FlowLimit != nil && *s.FlowLimit > 0 && s.Flows*10 >= *s.FlowLimit*9 {
@@ -256,7 +254,7 @@ func (s CacheStats) Trouble() []string {
 	if s.Lost > 0 {
 		words = append(words, fmt.Sprintf("%d packets were lost: ovs-vswitchd could not keep up with packets that missed the cache", s.Lost))
 	}
-	const few = 0.9 // of packets that find an entry, below which a busy cache thrashes
+	const few = 0.9 // fraction of packets that hit an entry, below which a busy cache thrashes
 	if s.HitRate != nil && *s.HitRate < few && s.Hits+s.Missed >= 10000 {
 		words = append(words, fmt.Sprintf("the cache thrashes: only %.0f %% of the packets hit it; --watch shows which megaflows come and go", *s.HitRate*100))
 	}

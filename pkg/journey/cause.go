@@ -6,8 +6,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode"
 )
 
-// A Cause is what decided a verdict, as a value: decisions are taken on it. Package trace/cause words it. Which fields are
-// set depends on the kind.
+// A Cause is what decided a verdict, as a value that decisions can rest on. Package trace/cause words it. Which fields
+// are set depends on the kind.
 type Cause struct {
 	Kind  CauseKind
 	Place Place // empty within OVN and the bridges
@@ -21,27 +21,27 @@ type Cause struct {
 	Chassis  string
 	Table    string // "table 65", "ingress table 3"
 	MAC      string
-	Address  netip.Addr // that is asked for, sent to or missing
-	Other    netip.Addr // that it has, sends from or was asked
+	Address  netip.Addr // requested, sent to or missing
+	Other    netip.Addr // that it has, sends from or was asked for
 	Service  string     // "tcp 8080", "icmp"
 	Traffic  *Traffic   // that no rule allows
 	Workload Workload   // with Place InWorkload
 	Inbound  bool       // with PortSecurity: the port receives
 	Reply    Refusal    // what the sender is told
-	Detail   string     // what else was found: an error, the match of a flow, the type of a route
+	Detail   string     // other findings: an error, a flow's match, a route's type
 }
 
-// A Traffic is what a connection is known by.
+// A Traffic identifies a connection.
 type Traffic struct {
 	Service  string // "tcp 8080", "icmp"
 	Src, Dst netip.Addr
-	From, To string // whose the addresses are; empty where that is not known
+	From, To string // who has the addresses; empty if unknown
 }
 
-// A Place is where a packet ends beyond OVN and the bridges. Verdicts have it as their stage.
+// A Place is where a packet ends beyond OVN and the bridges. Verdicts use it as their stage.
 type Place string
 
-// The places.
+// Values of Place.
 const (
 	InWorkload Place = "pod" // or VM
 	OnHost     Place = "host"
@@ -51,27 +51,27 @@ const (
 // A Workload is what is attached to a logical port.
 type Workload string
 
-// The workloads.
+// Values of Workload.
 const (
 	Pod   Workload = "pod"
 	VM    Workload = "VM"
-	Other Workload = "workload" // neither OVN nor the CMS says what
+	Other Workload = "workload" // neither OVN nor the CMS knows what
 )
 
 // A Refusal is what the sender of a packet is told.
 type Refusal uint8
 
-// The refusals.
+// Values of Refusal.
 const (
 	Silent Refusal = iota
 	TCPReset
 	Unreachable
 )
 
-// A CauseKind is what sort of thing decided.
+// A CauseKind is the kind of a cause.
 type CauseKind string
 
-// What the logical flows and the objects behind them decide.
+// Causes from logical flows and the objects behind them.
 const (
 	Denied           CauseKind = "denied"      // by an ACL
 	NotAllowed       CauseKind = "not-allowed" // by NB_Global options:default_acl_drop
@@ -80,9 +80,9 @@ const (
 	RouterDisabled   CauseKind = "router-disabled"
 	NextHopDisabled  CauseKind = "next-hop-disabled"
 	UnknownMAC       CauseKind = "unknown-mac" // no port of the switch has it
-	WrongMAC         CauseKind = "wrong-mac"   // the router port has another one
+	WrongMAC         CauseKind = "wrong-mac"   // the router port has a different one
 	NoRoute          CauseKind = "no-route"
-	Discarded        CauseKind = "discarded" // by a routing policy or a route that says so
+	Discarded        CauseKind = "discarded" // by a routing policy or a discard route
 	NoBackends       CauseKind = "no-backends"
 	TTLExpired       CauseKind = "ttl-expired"
 	TooLarge         CauseKind = "too-large"
@@ -91,7 +91,7 @@ const (
 	SameOutport      CauseKind = "same-outport"
 	NoPeer           CauseKind = "no-peer"
 	NoTunnel         CauseKind = "no-tunnel"
-	Controller       CauseKind = "controller" // ovn-controller takes the packet
+	Controller       CauseKind = "controller" // ovn-controller consumes the packet
 	ByObject         CauseKind = "by-object"  // of another kind
 	FlowDrops        CauseKind = "flow-drops"
 	FlowEnds         CauseKind = "flow-ends"
@@ -99,7 +99,7 @@ const (
 	NothingSendsItOn CauseKind = "nothing-sends-it-on"
 )
 
-// What the flows of a node decide, and ovs-vswitchd.
+// Causes from a node's flows and ovs-vswitchd.
 const (
 	MACNotInstalled CauseKind = "mac-not-installed"
 	OpenFlowDrops   CauseKind = "openflow-drops"
@@ -114,7 +114,7 @@ const (
 	NoSuchBackend   CauseKind = "no-such-backend"
 )
 
-// What keeps a packet from being sent, or taken.
+// Causes that keep a packet from being sent or accepted.
 const (
 	NoInterface     CauseKind = "no-interface"
 	NoPortBinding   CauseKind = "no-port-binding"
@@ -134,7 +134,7 @@ const (
 	NeighbourUnread CauseKind = "neighbour-unread"
 )
 
-// What lies between nodes, and outside.
+// Causes between nodes, and outside.
 const (
 	NoTunnelNode    CauseKind = "no-tunnel-node"
 	NoTunnelPort    CauseKind = "no-tunnel-port"
@@ -144,7 +144,7 @@ const (
 	UplinkNotFound  CauseKind = "uplink-not-found"
 	UplinkUnknown   CauseKind = "uplink-unknown"
 	NotBalanced     CauseKind = "not-balanced" // a virtual IP leaves untranslated
-	Isolated        CauseKind = "isolated"     // a pod's address leaves: its network is another
+	Isolated        CauseKind = "isolated"     // a pod's address leaves from an isolated network
 	ReplyStrays     CauseKind = "reply-strays" // it leaves for the network outside
 	NoRouteBack     CauseKind = "no-route-back"
 	RouteBackUnsure CauseKind = "route-back-unknown"
@@ -152,7 +152,7 @@ const (
 	NoRouteIn       CauseKind = "no-route-in"
 )
 
-// What could not be read.
+// Causes for what could not be read.
 const (
 	NodeUnread         CauseKind = "node-unread"
 	NodeNotFound       CauseKind = "node-not-found"
@@ -170,5 +170,5 @@ const (
 	MACUnread          CauseKind = "mac-unread"
 )
 
-// SaysOutcome reports whether the sentence of a cause says what became of the packet: "dropped by …".
+// SaysOutcome reports whether a cause's sentence includes the packet's fate: "dropped by …".
 func (k CauseKind) SaysOutcome() bool { return k == Denied || k == Discarded || k == ByObject }

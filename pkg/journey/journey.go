@@ -1,5 +1,5 @@
-// Package journey holds a trace as values: the path of a packet over nodes, datapaths and tables, and what became of it. It
-// is the JSON contract of kind Trace (docs/json.md): what follows a packet fills it and what shows a path reads it.
+// Package journey holds a trace as values: the path of a packet over nodes, datapaths and tables, and what became of
+// it. It is the JSON contract of kind Trace (docs/json.md): tracers fill it, and everything that shows a path reads it.
 package journey
 
 import (
@@ -10,20 +10,19 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Outcome says what became of a packet.
+// Outcome is what became of a packet.
 type Outcome string
 
-// The outcomes, from the best to the worst: see [Worst].
+// Values of Outcome, from the best to the worst: see [Worst].
 const (
 	Delivered Outcome = "delivered" // it left on the interface of its destination
 	Rejected  Outcome = "rejected"  // a reset or an unreachable came back
-	Consumed  Outcome = "consumed"  // a controller action takes the packet
+	Consumed  Outcome = "consumed"  // a controller action consumed the packet
 	Dropped   Outcome = "dropped"
 	Unknown   Outcome = "unknown" // something on the path could not be read
 )
 
-// Worst returns the outcome that stands for both. A path that is known to fail is worse than an
-// unknown one.
+// Worst returns the outcome that stands for both. A path known to fail is worse than an unknown one.
 func Worst(a, b Outcome) Outcome {
 	rank := map[Outcome]int{Delivered: 0, Unknown: 1, Consumed: 2, Rejected: 3, Dropped: 4}
 	if rank[a] >= rank[b] {
@@ -35,32 +34,32 @@ func Worst(a, b Outcome) Outcome {
 // Trace is the path of a packet and of its reply.
 type Trace struct {
 	Request Request `json:"request"`
-	// Verdict is that of the round trip; with several backends, the worst of them.
+	// Verdict is the verdict of the round trip; with several backends, the worst of them.
 	Verdict Verdict `json:"verdict"`
-	// Forward and Reply are null when Branches is not empty: each branch has its own. Reply is null
-	// too when the packet did not arrive, so that nothing replies.
+	// Forward and Reply are null if Branches is not empty: each branch has its own. Reply is also null if the packet
+	// did not arrive, so that nothing replies.
 	Forward *Direction `json:"forward"`
 	Reply   *Direction `json:"reply"`
-	// Branches holds one path for each backend when a load balancer chooses between several, and for each next hop when a
+	// Branches holds one path for each backend if a load balancer chooses among several, and for each next hop if a
 	// router does.
 	Branches []Branch `json:"branches"`
-	// Logical is the path that the logical flows expect, where the one above is that of the OpenFlow flows of each node; null
-	// where the one above is by the logical flows itself, and where they could not be followed.
+	// Logical is the path that the logical flows expect, if the one above follows the nodes' OpenFlow flows; null if
+	// the one above follows the logical flows itself, or if they could not be followed.
 	Logical *Walk `json:"logical"`
-	// Disagreements are where what the nodes have is not what the databases say.
+	// Disagreements are where the nodes' state differs from the databases.
 	Disagreements []Disagreement `json:"disagreements"`
 	// Next is the command to run next, filled in; empty on success.
 	Next []string `json:"next"`
-	// Commands are the classic commands that show the same; only when asked for.
+	// Commands are the classic commands that show the same; only on request.
 	Commands []string `json:"commands,omitempty"`
-	// Simulated are the nodes whose ovs-vswitchd was unreachable: they are simulated from saved flows. Documents name them in
-	// their source.
+	// Simulated are the nodes whose ovs-vswitchd was unreachable: they are simulated from saved flows. Documents name
+	// them in their source.
 	Simulated []string `json:"-"`
-	// Observed is what became of real packets while the paths were watched; only when asked for.
+	// Observed is what became of real packets while the paths were watched; only on request.
 	Observed *Observation `json:"observed,omitempty"`
 }
 
-// Walk is the path of a packet and of its reply beside that of a Trace, with the same fields.
+// Walk is a second path of a packet and of its reply in a Trace, with the same fields.
 type Walk struct {
 	Verdict  Verdict    `json:"verdict"`
 	Forward  *Direction `json:"forward"`
@@ -68,12 +67,12 @@ type Walk struct {
 	Branches []Branch   `json:"branches"`
 }
 
-// Take makes a walk the path of a trace.
+// Take sets a trace's path to a walk.
 func (t *Trace) Take(w *Walk) {
 	t.Verdict, t.Forward, t.Reply, t.Branches = w.Verdict, w.Forward, w.Reply, w.Branches
 }
 
-// Directions are the paths of all packets of a walk.
+// Directions returns the paths of all packets of a walk.
 func (w *Walk) Directions() []*Direction {
 	all := []*Direction{w.Forward, w.Reply}
 	for _, b := range w.Branches {
@@ -82,7 +81,7 @@ func (w *Walk) Directions() []*Direction {
 	return slices.DeleteFunc(all, func(d *Direction) bool { return d == nil })
 }
 
-// Complete makes every list that is nil an empty one, as the contract has it.
+// Complete replaces nil lists with empty ones, as the contract requires.
 func (t *Trace) Complete() {
 	complete(&t.Next)
 	complete(&t.Disagreements)
@@ -146,14 +145,14 @@ type Request struct {
 	Port       int      `json:"port"`     // destination port; 0 for icmp
 	SourcePort int      `json:"sourcePort"`
 	Family     int      `json:"family"`            // 4 or 6
-	State      string   `json:"state"`             // what conntrack was taken to say of the forward packet: "new"
-	Length     int      `json:"length,omitempty"`  // of the packet in bytes, where it was given
-	Backend    string   `json:"backend,omitempty"` // the only one to follow, where it was given
+	State      string   `json:"state"`             // assumed conntrack state of the forward packet: "new"
+	Length     int      `json:"length,omitempty"`  // of the packet in bytes, if given
+	Backend    string   `json:"backend,omitempty"` // the only one to follow, if given
 }
 
-// Endpoint is one end of a trace as the question's name was understood.
+// Endpoint is one end of a trace, as its name was resolved.
 type Endpoint struct {
-	Text     string `json:"text"` // as it was asked
+	Text     string `json:"text"` // as given
 	Kind     string `json:"kind"` // pod, port, node, service, external
 	Name     string `json:"name"`
 	Port     string `json:"port"` // logical port, empty if it has none
@@ -163,9 +162,9 @@ type Endpoint struct {
 	Node     string `json:"node"`
 }
 
-// Branch is the path through one backend of a load balancer, or one of several next hops.
+// Branch is the path through one of several backends or next hops.
 type Branch struct {
-	Backend string     `json:"backend"` // address and port; empty where no load balancer chose
+	Backend string     `json:"backend"` // address and port; empty if no load balancer chose
 	Through []string   `json:"through"` // what else was chosen, in words: "next hop 2 of 3 of router r1"
 	Verdict Verdict    `json:"verdict"` // of the round trip through this backend
 	Forward *Direction `json:"forward"`
@@ -176,18 +175,18 @@ type Branch struct {
 type Direction struct {
 	Verdict  Verdict `json:"verdict"`
 	Producer string  `json:"producer"` // OpenFlow or LogicalFlows
-	State    string  `json:"state"`    // connection state that the path was followed with: "new", "est,rpl"
+	State    string  `json:"state"`    // assumed connection state: "new", "est,rpl"
 	Packet   string  `json:"packet"`
 	Hops     []Hop   `json:"hops"`
 }
 
 // Producers of a Direction.
 const (
-	OpenFlow     = "openflow" // what ovs-vswitchd of each node does
-	LogicalFlows = "logical"  // what the logical flows of the Southbound expect
+	OpenFlow     = "openflow" // what each node's ovs-vswitchd does
+	LogicalFlows = "logical"  // what the Southbound's logical flows expect
 )
 
-// Verdict says what became of a packet and where.
+// Verdict is what became of a packet, and where.
 type Verdict struct {
 	Outcome  Outcome        `json:"outcome"`
 	Sentence string         `json:"sentence"` // the verdict in words
@@ -196,21 +195,21 @@ type Verdict struct {
 	Port     string         `json:"port"`
 	Stage    string         `json:"stage"`
 	Cause    string         `json:"cause"`  // what stopped it, in words; empty when delivered
-	Object   *decode.Object `json:"object"` // the row that decided, null when none did
-	// Because is the cause as a value, of which Cause and the stage of a [Place] are made last.
+	Object   *decode.Object `json:"object"` // the deciding row, null if none
+	// Because is the cause as a value; Cause and the stage of a [Place] are derived from it last.
 	Because Cause `json:"-"`
-	// Rule is the logical flow that stopped the packet, and why it matched; null when it was delivered, and where none did.
+	// Rule is the logical flow that stopped the packet, and why it matched; null if it was delivered, or if none did.
 	Rule *Rule `json:"rule"`
-	// Near are the flows that come nearest to letting it pass, the nearest first, each with what of its match failed.
+	// Near are the flows that come nearest to letting it pass, nearest first, with what of their matches failed.
 	Near    []Rule          `json:"near"`
-	Allowed []decode.Object `json:"allowed"` // of a packet that was delivered: what let it pass
-	// WhyNot are the changes that would let it pass, the smallest first; only when asked for.
+	Allowed []decode.Object `json:"allowed"` // for a delivered packet: what let it pass
+	// WhyNot are the changes that would let it pass, smallest first; only on request.
 	WhyNot []Remedy `json:"whyNot,omitempty"`
 }
 
 // Decided is a part of a match that decided.
 type Decided struct {
-	Start int    `json:"start"` // in bytes of the match, for underlining
+	Start int    `json:"start"` // byte offset in the match, for underlining
 	End   int    `json:"end"`
 	Text  string `json:"text"` // that part of the match
 	Holds bool   `json:"holds"`
@@ -228,10 +227,10 @@ type Rule struct {
 
 // Remedy is a change that would let the packet pass.
 type Remedy struct {
-	Text     string         `json:"text"`     // in the words of the CMS that manages the object
-	Command  string         `json:"command"`  // filled in; empty where there is none
+	Text     string         `json:"text"`     // in the terms of the CMS that manages the object
+	Command  string         `json:"command"`  // filled in; empty if there is none
 	Object   *decode.Object `json:"object"`   // what is changed, null for something new
-	Verified bool           `json:"verified"` // the walk was repeated with the change, and the packet got through
+	Verified bool           `json:"verified"` // the walk was repeated with the change and the packet passed
 }
 
 // Hop is one datapath, bridge, tunnel or host that the packet crosses.
@@ -239,13 +238,13 @@ type Hop struct {
 	Node     string         `json:"node"`
 	Datapath string         `json:"datapath"` // logical switch or router, bridge, or the host's name
 	Kind     string         `json:"kind"`     // switch, router, bridge, tunnel, host
-	From     string         `json:"from"`     // the port it enters by, where known
-	To       string         `json:"to"`       // the port it leaves by, where known
+	From     string         `json:"from"`     // the port it enters by, if known
+	To       string         `json:"to"`       // the port it leaves by, if known
 	Tunnel   *Encapsulation `json:"tunnel"`   // null unless Kind is tunnel
 	Steps    []Step         `json:"steps"`
 }
 
-// Encapsulation is what a packet in a tunnel carries from node to node.
+// Encapsulation is what a packet carries in a tunnel between nodes.
 type Encapsulation struct {
 	Type     string `json:"type"` // geneve, vxlan
 	Source   string `json:"source"`
@@ -260,25 +259,25 @@ type Encapsulation struct {
 // Step is one table that decided something about the packet.
 type Step struct {
 	Pipeline string              `json:"pipeline"` // ingress, egress, physical, host
-	Stage    string              `json:"stage"`    // of the logical flow, or the table's part in OVN's OpenFlow
+	Stage    string              `json:"stage"`    // of the logical flow, or the table's role in OVN's OpenFlow
 	Table    int                 `json:"table"`    // OpenFlow table; -1 outside of OpenFlow
 	Priority int                 `json:"priority"`
-	Match    string              `json:"match"` // as OpenFlow
+	Match    string              `json:"match"` // in OpenFlow syntax
 	Actions  []string            `json:"actions"`
 	Cookie   string              `json:"cookie"`  // 0x and eight digits; empty for 0
 	Logical  *decode.LogicalFlow `json:"logical"` // the logical flow behind it, null when unknown
-	Object   *decode.Object      `json:"object"`  // the Northbound object behind it, null when there is none
-	Decoded  []string            `json:"decoded"` // the numbers of match and actions that have names
-	Decided  []Decided           `json:"decided"` // the parts of Logical.Match on which the hit rests
+	Object   *decode.Object      `json:"object"`  // the Northbound object behind it, null if there is none
+	Decoded  []string            `json:"decoded"` // the numbers in match and actions that have names
+	Decided  []Decided           `json:"decided"` // the parts of Logical.Match that the hit rests on
 	Changes  []string            `json:"changes"` // the fields that a logical flow wrote: "reg0 = 0x1"
 	Notes    []string            `json:"notes"`   // what the step did to the packet, in words
-	// Counter is what the flow counted while the path was watched; only when asked for, and where there is a flow.
+	// Counter is what the flow counted while the path was watched; only on request, and if there is a flow.
 	Counter *Counter `json:"counter,omitempty"`
-	// Before is the packet as it came to the table; nil where that is not known. It is not printed.
+	// Before is the packet as it came to the table; nil if unknown. It is not printed.
 	Before *packet.Flow `json:"-"`
 }
 
-// A Document is the JSON and YAML form of a trace.
+// A Document is a trace in JSON and YAML.
 type Document struct {
 	document.Envelope
 	*Trace

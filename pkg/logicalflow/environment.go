@@ -7,16 +7,16 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 )
 
-// An environment tells a condition what it asks about ports and sets. It is for one packet: what was asked last is
-// likely to be asked again.
+// An environment provides ports and sets to a condition. It is for one packet and caches the last set and port looked
+// up.
 type environment struct {
 	ctx      context.Context
 	net      *Network
-	inside   *contents // nil if it could not be read
+	inside   *contents // nil if unreadable
 	resident Resident
 
 	set    *ovnexpr.AddressSet
-	port   string // whose groups are there
+	port   string // the port of groups
 	groups []string
 }
 
@@ -26,7 +26,7 @@ func newEnvironment(ctx context.Context, d *Datapath, r Resident) *environment {
 	return e
 }
 
-// reset makes the environment that of another packet.
+// reset reuses the environment for another packet.
 func (e *environment) reset(ctx context.Context, d *Datapath, r Resident) {
 	inside, err := d.contents(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (e *environment) reset(ctx context.Context, d *Datapath, r Resident) {
 	*e = environment{ctx: ctx, net: d.net, inside: inside, resident: r}
 }
 
-// PortName returns the name of a port or multicast group of the datapath.
+// PortName returns the name of a port or multicast group in the datapath.
 func (e *environment) PortName(key uint64) (string, bool) {
 	if key == 0 {
 		return "none", true // OVN's name for no port
@@ -49,10 +49,10 @@ func (e *environment) PortName(key uint64) (string, bool) {
 	return "", false
 }
 
-// Resident reports whether a port resides on the chassis that the packet is on.
+// Resident reports whether a port resides on the packet's chassis.
 func (e *environment) Resident(port string) bool { return e.resident != nil && e.resident(port) }
 
-// AddressSet returns the set of a name, nil if there is none.
+// AddressSet returns a set by name, nil if not found.
 func (e *environment) AddressSet(name string) (*ovnexpr.AddressSet, error) {
 	if e.set != nil && e.set.Name() == name {
 		return e.set, nil
@@ -62,14 +62,14 @@ func (e *environment) AddressSet(name string) (*ovnexpr.AddressSet, error) {
 	return set, err
 }
 
-// InGroup reports whether a port is in a port group. A group of which the Southbound knows no port is empty: it has no
-// row there.
+// InGroup reports whether a port is in a port group. A group without ports in the Southbound is empty: it has no row
+// there.
 func (e *environment) InGroup(port, group string) (bool, error) {
 	groups, err := e.groupsOf(port)
 	return slices.Contains(groups, group), err
 }
 
-// groupsOf are the groups that a port is in.
+// groupsOf returns a port's groups.
 func (e *environment) groupsOf(port string) ([]string, error) {
 	if e.port == port && port != "" {
 		return e.groups, nil

@@ -14,21 +14,21 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// Pipelines of a datapath.
+// A datapath's pipelines.
 const (
 	Ingress = "ingress"
 	Egress  = "egress"
 )
 
-// A Flow is a row of Logical_Flow, parsed. Each row has one, however many packets hit it; a row with template variables
-// has one for each chassis.
+// A Flow is a parsed row of Logical_Flow. Each row has one, however many packets hit it; a row with template variables
+// has one per chassis.
 type Flow struct {
 	Row sb.LogicalFlow
 
 	condition *ovnexpr.Condition
 	actions   ovnexpr.Actions
-	needs     *ovnexpr.Condition // prerequisites of the actions; nil if there are none
-	err       error              // it is not understood
+	needs     *ovnexpr.Condition // prerequisites of the actions; nil if none
+	err       error              // not understood
 
 	once    sync.Once
 	program any
@@ -37,26 +37,26 @@ type Flow struct {
 // Stage is the stage-name of the flow's table, such as ls_in_acl_eval.
 func (f *Flow) Stage() string { return f.Row.ExternalIDs["stage-name"] }
 
-// Actions are what the flow does.
+// Actions are the flow's actions.
 func (f *Flow) Actions() ovnexpr.Actions { return f.actions }
 
-// Err says why the flow is not understood; nil if it is.
+// Err is why the flow is not understood; nil if it is.
 func (f *Flow) Err() error { return f.err }
 
-// Program keeps what the caller makes of the flow: compile is called the first time. There is one program a flow, so
-// that all callers have to make the same.
+// Program caches what the caller derives from the flow: compile is called the first time. A flow has one program, so
+// all callers must derive the same.
 func (f *Flow) Program(compile func(*Flow) any) any {
 	f.once.Do(func() { f.program = compile(f) })
 	return f.program
 }
 
-// Explain reports whether a packet in a datapath meets the match of a flow, and which parts of it decided.
+// Explain reports whether a packet in a datapath matches a flow, and which parts of the match decided.
 func (f *Flow) Explain(d *Datapath, p *packet.Flow, resident Resident) (holds bool, why []ovnexpr.Decision) {
 	return f.condition.Evaluate(p, newEnvironment(context.Background(), d, resident))
 }
 
-// Missing is the smallest choice of parts of the match that would have to be otherwise for a packet in a datapath to
-// meet the flow; nil if it does. See [ovnexpr.Condition.Missing].
+// Missing is the smallest set of parts of the match that would have to differ for a packet in a datapath to match; nil
+// if it does. See [ovnexpr.Condition.Missing].
 func (f *Flow) Missing(d *Datapath, p *packet.Flow, resident Resident) []ovnexpr.Decision {
 	return f.condition.Missing(p, newEnvironment(context.Background(), d, resident))
 }
@@ -65,22 +65,22 @@ func (f *Flow) Missing(d *Datapath, p *packet.Flow, resident Resident) []ovnexpr
 type Table struct {
 	Datapath *Datapath
 	Pipeline string   // Ingress or Egress
-	ID       int      // 0 is the first of the pipeline
-	Chassis  *Chassis // gives template variables their values; nil leaves flows that have some not understood
+	ID       int      // 0 is the pipeline's first
+	Chassis  *Chassis // provides values for template variables; if nil, flows that use any are not understood
 }
 
-// A Hit is what a packet meets in a table.
+// A Hit is a table lookup's result.
 type Hit struct {
-	Flow *Flow   // of the highest priority that matches; nil if none does, so that the packet is dropped
-	Ties []*Flow // others of the same priority that match too: which of them is hit is not defined
-	// Unknown are flows of this priority or a higher one that are not understood: each may be the one that is hit.
+	Flow *Flow   // the matching flow of highest priority; nil if none matches: the packet is dropped
+	Ties []*Flow // other matches of the same priority: which one is hit is undefined
+	// Unknown are flows of this or a higher priority that are not understood: any may be the one hit.
 	Unknown []*Flow
 }
 
-// A Resident reports whether a port resides on the chassis that a packet is on.
+// A Resident reports whether a port resides on the packet's chassis.
 type Resident func(port string) bool
 
-// Lookup finds the flow that a packet hits. No lock is held while resident is called.
+// Lookup finds the flow that a packet hits. It holds no lock while calling resident.
 func (n *Network) Lookup(ctx context.Context, t Table, p *packet.Flow, resident Resident) (Hit, error) {
 	v, err := n.view(ctx, t)
 	if err != nil {
@@ -102,7 +102,7 @@ func (n *Network) Lookup(ctx context.Context, t Table, p *packet.Flow, resident 
 	return h, err
 }
 
-// A search is the memory that a look needs, to be used again.
+// A search is the reusable memory of a lookup.
 type search struct {
 	environment
 	candidates
@@ -110,7 +110,7 @@ type search struct {
 
 var searches = sync.Pool{New: func() any { return new(search) }}
 
-// first finds the flow that is hit among the candidates of a search.
+// first finds the flow that is hit among a search's candidates.
 func (n *Network) first(s *search, t Table, p *packet.Flow) (Hit, error) {
 	var h Hit
 	for {
@@ -134,7 +134,7 @@ func (n *Network) first(s *search, t Table, p *packet.Flow) (Hit, error) {
 	return h, nil
 }
 
-// Flows are all flows of a table by falling priority, as they are before any packet.
+// Flows are all flows of a table by descending priority, independent of any packet.
 func (n *Network) Flows(ctx context.Context, t Table) ([]*Flow, error) {
 	v, err := n.view(ctx, t)
 	if err != nil {
@@ -151,7 +151,7 @@ func (n *Network) Flows(ctx context.Context, t Table) ([]*Flow, error) {
 	return flows, nil
 }
 
-// Stage is the stage-name of a table, empty if it has no flow in the datapath.
+// Stage is a table's stage-name, empty if it has no flow in the datapath.
 func (n *Network) Stage(ctx context.Context, t Table) (string, error) {
 	v, err := n.view(ctx, t)
 	if err != nil || len(v.tables) == 0 {
@@ -164,8 +164,7 @@ func (n *Network) Stage(ctx context.Context, t Table) (string, error) {
 	return f.Stage(), nil
 }
 
-// An entry is a logical flow before its row is read: only what decides whether a packet
-// hits it, since tables are large.
+// An entry is a logical flow with its row unread: only what decides whether a packet hits it, since tables are large.
 type entry struct {
 	owner     *owner
 	id        ovsdb.UUID
@@ -187,7 +186,7 @@ func inOrder(a, b *entry) int {
 	return cmp.Or(cmp.Compare(b.priority, a.priority), strings.Compare(string(a.id), string(b.id)))
 }
 
-// hits returns the flow of an entry if a packet hits it, or if that cannot be told since it is not understood.
+// hits returns an entry's flow if a packet hits it, or may hit it because it is not understood.
 func (n *Network) hits(env *environment, e *entry, p *packet.Flow, c *Chassis) (*Flow, error) {
 	if e.flow.Load() != nil {
 		return n.hitsUnderstood(env, e, p, c)
@@ -204,7 +203,7 @@ func (n *Network) hits(env *environment, e *entry, p *packet.Flow, c *Chassis) (
 	return n.hitsUnderstood(env, e, p, c)
 }
 
-// hitsUnderstood is hits for a flow that is known in full, or has to be.
+// hitsUnderstood is hits for a flow that is read in full, or must be.
 func (n *Network) hitsUnderstood(env *environment, e *entry, p *packet.Flow, c *Chassis) (*Flow, error) {
 	f, err := n.understood(env.ctx, e, c)
 	if err != nil || f.err != nil {
@@ -220,8 +219,8 @@ func (n *Network) hitsUnderstood(env *environment, e *entry, p *packet.Flow, c *
 	return f, nil
 }
 
-// unclear returns the flow of an entry whose match turns out to be invalid with the sets that it names. Other errors are
-// of sets that could not be read.
+// unclear returns an entry's flow whose match proves invalid with the sets it names. Other errors are sets that could
+// not be read.
 func (n *Network) unclear(ctx context.Context, e *entry, c *Chassis, reason error) (*Flow, error) {
 	var invalid *ovnexpr.SyntaxError
 	if !errors.As(reason, &invalid) {
@@ -234,7 +233,7 @@ func (n *Network) unclear(ctx context.Context, e *entry, c *Chassis, reason erro
 	return &Flow{Row: f.Row, actions: f.actions, err: invalid}, nil
 }
 
-// parse understands the match of an entry.
+// parse parses an entry's match.
 func (n *Network) parse(e *entry) (*ovnexpr.Condition, error) {
 	e.parsing.Do(func() { e.condition, e.err = n.condition(e.match, e.conntrack) })
 	return e.condition, e.err
@@ -252,7 +251,7 @@ func (n *Network) symbols(conntrack bool) *ovnexpr.Symbols {
 	return ovnexpr.SymbolsOf(ovnexpr.Profile{Version: n.version, Conntrack: conntrack})
 }
 
-// understood returns the flow of an entry.
+// understood returns an entry's flow.
 func (n *Network) understood(ctx context.Context, e *entry, c *Chassis) (*Flow, error) {
 	f := e.flow.Load()
 	if f == nil {
@@ -267,8 +266,8 @@ func (n *Network) understood(ctx context.Context, e *entry, c *Chassis) (*Flow, 
 	return n.onChassis(ctx, e, c)
 }
 
-// read reads what is unknown of an entry, and with it the flows of the same owner that a packet which passes through the
-// tables is likely to hit: each would be a request.
+// read reads the rest of an entry, along with flows of the same owner that a packet crossing the tables is likely to
+// hit: each would be a request.
 func (n *Network) read(ctx context.Context, e *entry) (*Flow, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -294,17 +293,17 @@ func (n *Network) read(ctx context.Context, e *entry) (*Flow, error) {
 	return nil, &goneError{e.id}
 }
 
-// always is the match of a flow that every packet meets.
+// always is the match that every packet meets.
 const always = "1"
 
-// A goneError says that a flow went away while the network was read.
+// A goneError means a flow was removed while the network was read.
 type goneError struct{ id ovsdb.UUID }
 
 func (e *goneError) Error() string {
 	return "Logical_Flow " + string(e.id) + " has gone while it was read: ovn-northd is at work; ask again"
 }
 
-// Compile understands a row, be it in the database or not.
+// Compile parses a row, in the database or not.
 func (n *Network) Compile(_ context.Context, row sb.LogicalFlow) *Flow {
 	return n.compile(row, row.Tags["acl_ct_translation"] == "true")
 }

@@ -7,25 +7,25 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A table holds the flows that one owner has in a table, by falling priority. Of many flows only few are looked at:
-// those whose key is the packet's, and those that have no key.
+// A table holds one owner's flows in a table, by descending priority. Of many flows only few are tried: those with the
+// packet's key, and those without a key.
 type table struct {
 	entries []*entry
 	rest    []int32 // flows without a key, as indexes of entries
 	fields  []indexed
 }
 
-// An indexed field has the flows by the value that the field must have for them to be hit.
+// An indexed field holds flows by the value the field must have for them to be hit.
 type indexed struct {
 	field   string
 	ref     ovnexpr.Ref
 	mask    number
 	byValue map[number][]int32
-	byPort  map[string][]int32 // of inport and outport instead
+	byPort  map[string][]int32 // for inport and outport
 	byGroup map[string][]int32
 }
 
-// fewFlows are as quickly looked at one by one.
+// fewFlows are as quick to try one by one.
 const fewFlows = 8
 
 func newTable(n *Network, entries []*entry) *table {
@@ -43,7 +43,7 @@ func newTable(n *Network, entries []*entry) *table {
 	return t
 }
 
-// add files a flow under its key.
+// add indexes a flow by its key.
 func (t *table) add(n *Network, k key, i int32) bool {
 	at := slices.IndexFunc(t.fields, func(f indexed) bool { return f.field == k.field && f.mask == k.mask })
 	if at < 0 {
@@ -68,7 +68,7 @@ func (t *table) add(n *Network, k key, i int32) bool {
 	return true
 }
 
-// appendOnce adds an index that is not smaller than the others.
+// appendOnce appends an index that is not below the others.
 func appendOnce(list []int32, i int32) []int32 {
 	if len(list) > 0 && list[len(list)-1] == i {
 		return list
@@ -76,10 +76,10 @@ func appendOnce(list []int32, i int32) []int32 {
 	return append(list, i)
 }
 
-// candidates are flows that a packet may hit, in lists by falling priority.
+// candidates are flows a packet may hit, in lists by descending priority.
 type candidates struct {
 	lists []candidateList
-	space [24]candidateList // of the lists, as long as they are few
+	space [24]candidateList // backs lists while they are few
 }
 
 type candidateList struct {
@@ -87,7 +87,7 @@ type candidateList struct {
 	left  []int32
 }
 
-// find puts the flows of the view that the packet may hit into the candidates.
+// find adds the view's flows that the packet may hit to the candidates.
 func (c *candidates) find(v *view, env *environment, p *packet.Flow) error {
 	c.lists = c.space[:0]
 	for _, t := range v.tables {
@@ -107,7 +107,7 @@ func (c *candidates) add(t *table, list []int32) {
 	}
 }
 
-// findBy adds the flows of a table whose key is the packet's.
+// findBy adds a table's flows with the packet's key.
 func (c *candidates) findBy(t *table, f *indexed, env *environment, p *packet.Flow) error {
 	v := f.ref.Get(p)
 	if !f.ref.Symbol.IsString() {
@@ -129,7 +129,7 @@ func (c *candidates) findBy(t *table, f *indexed, env *environment, p *packet.Fl
 	return err
 }
 
-// next takes the flow of the highest priority; nil if there is none left. A flow that is in two lists comes once.
+// next takes the flow of highest priority; nil if none is left. A flow in two lists comes once.
 func (c *candidates) next() *entry {
 	var best *entry
 	for i := range c.lists {

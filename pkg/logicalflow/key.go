@@ -8,13 +8,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A number is an unsigned one of 128 bits.
+// A number is a 128-bit unsigned integer.
 type number struct{ hi, lo uint64 }
 
 var allBits = number{^uint64(0), ^uint64(0)}
 
-// A key is what a packet needs to hit a flow, though it may not suffice: the bits of mask of a field have one of the
-// values, or a port is one of those that are named or in one of the groups.
+// A key is necessary, but maybe not sufficient, for a packet to hit a flow: the bits of a field under mask have one of
+// the values, or a port is one of those named or in one of the groups.
 type key struct {
 	field  string
 	mask   number
@@ -23,18 +23,18 @@ type key struct {
 	groups []string
 }
 
-// maxValues bounds the constants of a key: a flow with more of them is looked at for every packet.
+// maxValues bounds a key's constants: a flow with more is tried for every packet.
 const maxValues = 32
 
-// keyOf finds the best key of a match in its text: nothing is parsed that is not needed, since of most flows nothing
-// else is ever asked. Each operand of && at the top is necessary for the whole.
+// keyOf finds the best key in a match's text: it parses only what it needs, since most flows are never used further.
+// Each operand of a top-level && is necessary for the whole.
 func keyOf(match string) (key, bool) {
 	var best key
 	found := bestKey(match, 0, &best)
 	return best, found > 0
 }
 
-// bestKey puts the best key of a conjunction into best, if it is better than rank. It returns the rank of what is there.
+// bestKey stores the best key of a conjunction in best if it beats rank. It returns the rank of the stored key.
 func bestKey(text string, rank int, best *key) int {
 	operands, ok := conjunction(text)
 	if !ok {
@@ -64,18 +64,18 @@ func bestKey(text string, rank int, best *key) int {
 	return rank
 }
 
-// fieldRank orders the fields by how few flows have the same value.
+// fieldRank ranks fields by how few flows share a value.
 var fieldRank = map[string]int{
 	"ip4.dst": 30, "ip6.dst": 30, "ip4.src": 29, "ip6.src": 29, "arp.tpa": 28, "nd.target": 28,
 	"reg0": 27, "reg1": 27, "reg4": 27, "reg5": 27, "xxreg0": 27, "xxreg1": 27,
 	"inport": 26, "outport": 26, "eth.dst": 25, "eth.src": 24,
 }
 
-// lowerRank is by how much prefixes and groups come behind.
+// lowerRank is how much lower prefixes and groups rank.
 const lowerRank = 20
 
-// conjunction splits a text at && outside of parentheses, braces and strings. It gives up on a text that has || there,
-// or whose parentheses do not match.
+// conjunction splits a text at && outside parentheses, braces and strings. It gives up on || there and on unbalanced
+// parentheses.
 func conjunction(text string) (operands []string, ok bool) {
 	depth, from := 0, 0
 	for i := 0; i < len(text); i++ {
@@ -158,7 +158,7 @@ func isWord(s string) bool {
 	})
 }
 
-// parseAddress reads an IPv4, IPv6 or Ethernet address, the former perhaps with the length of a prefix.
+// parseAddress parses an IPv4, IPv6 or Ethernet address, an IP address with an optional prefix length.
 func parseAddress(text string) (value, mask number, ok bool) {
 	address, length, prefix := strings.Cut(text, "/")
 	if mac, ok := packet.ParseMAC(address); ok {

@@ -11,19 +11,19 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// Neighbours are what a router knows of the owner of an address behind one of its ports: learned rows and static ones.
+// Neighbours is what a router knows about the owner of an address behind one of its ports, learned or static.
 type Neighbours struct {
-	Learned *sb.MACBinding       // nil if there is none
-	Static  *sb.StaticMACBinding // nil if there is none
+	Learned *sb.MACBinding       // nil if none
+	Static  *sb.StaticMACBinding // nil if none
 }
 
-// bindings are the neighbours of a port.
+// bindings are a port's neighbours.
 type bindings struct {
 	learned []sb.MACBinding
 	static  []sb.StaticMACBinding
 }
 
-// Neighbours looks an address up behind a port. Of several rows the first that the Southbound returns counts.
+// Neighbours looks up an address behind a port. Of several rows, the Southbound's first counts.
 func (p *Port) Neighbours(ctx context.Context, a netip.Addr) (Neighbours, error) {
 	b, err := p.bindings(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func sameAddress(text string, a netip.Addr) bool {
 	return err == nil && b == a
 }
 
-// FDB are the MAC addresses that the switch has learned.
+// FDB returns the MAC addresses the switch has learned.
 func (d *Datapath) FDB(ctx context.Context) ([]sb.FDB, error) {
 	return recall(&d.net.memory.fdb, d.Key(), func() ([]sb.FDB, error) {
 		if !d.net.db.Has("FDB", "") {
@@ -71,7 +71,7 @@ func (d *Datapath) FDB(ctx context.Context) ([]sb.FDB, error) {
 	})
 }
 
-// LoadBalancers are those of the datapath, as rows of the Southbound.
+// LoadBalancers returns the datapath's, as Southbound rows.
 func (d *Datapath) LoadBalancers(ctx context.Context) ([]sb.LoadBalancer, error) {
 	return recall(&d.net.memory.balancers, d.Row.UUID, func() ([]sb.LoadBalancer, error) { return d.readBalancers(ctx) })
 }
@@ -108,7 +108,7 @@ func (d *Datapath) readBalancers(ctx context.Context) ([]sb.LoadBalancer, error)
 	return slices.SortedFunc(maps.Values(rows), func(a, b sb.LoadBalancer) int { return cmp.Compare(a.UUID, b.UUID) }), nil
 }
 
-// LoadBalancers are those of all datapaths.
+// LoadBalancers returns all datapaths'.
 func (n *Network) LoadBalancers(ctx context.Context) ([]sb.LoadBalancer, error) {
 	return recall(&n.memory.balancers, "", func() ([]sb.LoadBalancer, error) {
 		if !n.db.Has("Load_Balancer", "") {

@@ -13,47 +13,47 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// A loader reads logical flows: of each only what decides whether it is hit. The server compares every row of
-// Logical_Flow with what is asked for, whatever it finds, and does nothing else meanwhile. So one request is for all
-// tables of an owner where that is quick, and for some of them where it is not.
+// A loader reads what decides whether each logical flow is hit. For any request the server compares every row of
+// Logical_Flow and does nothing else meanwhile. So one request covers all of an owner's tables if that is quick, else
+// some of them.
 type loader struct {
-	shared sync.Map      // UUID of a group of datapaths to its *owner
-	asking chan struct{} // holds the requests that are out: while one reply is read, the server works on another
+	shared sync.Map      // UUID of a datapath group to its *owner
+	asking chan struct{} // limits concurrent requests: while one reply is read, the server works on another
 	once   sync.Once
-	cost   atomic.Int64 // nanoseconds that a request takes which finds nothing
+	cost   atomic.Int64 // nanoseconds of a request that finds nothing
 	rows   atomic.Int64 // what CountFlows found
 
 	translated struct {
 		mu   sync.Mutex
-		rows map[ovsdb.UUID]bool // flows with the tag acl_ct_translation; nil until they are known
+		rows map[ovsdb.UUID]bool // flows tagged acl_ct_translation; nil until read
 	}
 }
 
 const (
 	atOnce    = 2                     // requests
-	firstStep = 10                    // tables that the first request is for
-	quick     = 80 * time.Millisecond // a request that finds nothing takes less where even the largest one is soon done
-	manyRows  = 25000                 // how many rows a request should find at most: they take the server 0.3 s
+	firstStep = 10                    // tables in the first request
+	quick     = 80 * time.Millisecond // if a request that finds nothing takes less, even the largest is soon done
+	manyRows  = 25000                 // most rows that a request should find: they take the server 0.3 s
 	perRow    = 15 * time.Microsecond // what a row costs the server, about
 	maxTables = 64                    // of a pipeline; ovn-northd has less than 40
 	lastTable = 32                    // of the schema up to 25.03: a condition may name no higher one
 )
 
-// An owner is what a flow belongs to: a datapath or a group of datapaths.
+// An owner is what flows belong to: a datapath or a datapath group.
 type owner struct {
 	column string // of Logical_Flow
 	id     ovsdb.UUID
 
 	mu     sync.Mutex   // held while flows are read
-	loaded atomic.Int32 // the flows of all tables below are there
-	step   int          // tables of the next request
+	loaded atomic.Int32 // all tables below are loaded
+	step   int          // tables in the next request
 	tables [2][maxTables]*table
 }
 
 // grouped reports whether datapaths share flows: OVN 20.12 and later.
 func (n *Network) grouped() bool { return n.db.Has("Logical_Flow", "logical_dp_group") }
 
-// owners are what the flows of a datapath belong to.
+// owners returns the owners of a datapath's flows.
 func (n *Network) owners(d *Datapath, groups []ovsdb.Key[sb.LogicalDPGroup]) []*owner {
 	owners := []*owner{{column: "logical_datapath", id: d.Row.UUID}}
 	for _, g := range groups {
@@ -63,10 +63,10 @@ func (n *Network) owners(d *Datapath, groups []ovsdb.Key[sb.LogicalDPGroup]) []*
 	return owners
 }
 
-// load makes the flows of a table be there, side by side for all owners.
+// load loads a table's flows, in parallel for all owners.
 func (n *Network) load(ctx context.Context, owners []*owner, table int) error {
 	n.once.Do(func() { n.asking = make(chan struct{}, atOnce) })
-	if n.cost.Load() == 0 { // what the first one costs is good to know for the others
+	if n.cost.Load() == 0 { // the first one's cost is useful for the others
 		if err := n.loadOwner(ctx, owners[0], table); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (n *Network) loadOwner(ctx context.Context, o *owner, table int) error {
 	return nil
 }
 
-// loadTables reads the flows of the next tables of an owner.
+// loadTables reads an owner's flows in the next tables.
 func (n *Network) loadTables(ctx context.Context, o *owner) error {
 	from := int(o.loaded.Load())
 	to := n.upTo(o, from)
@@ -121,7 +121,7 @@ func (n *Network) loadTables(ctx context.Context, o *owner) error {
 	return nil
 }
 
-// fill keeps the flows of the tables from one to another. It needs o.mu.
+// fill stores the flows of tables [from, to). It needs o.mu.
 func (o *owner) fill(n *Network, rows []sb.LogicalFlowMatch, from, to int, translated map[ovsdb.UUID]bool) {
 	var tables [2][maxTables][]*entry
 	for i := range rows {
@@ -142,8 +142,8 @@ func (o *owner) fill(n *Network, rows []sb.LogicalFlowMatch, from, to int, trans
 	o.loaded.Store(int32(to))
 }
 
-// likely are flows that have not been read in full, but for one, and that a packet is likely to hit: those of tables with
-// few flows, and those that every packet meets.
+// likely returns flows, except but, that are not read in full and that a packet is likely to hit: those in tables with
+// few flows and those every packet hits.
 func (o *owner) likely(but *entry) []*entry {
 	var found []*entry
 	for table := range o.loaded.Load() {
@@ -167,10 +167,10 @@ func (t *table) likely(but *entry) (found []*entry) {
 	return found
 }
 
-// maxAtOnce bounds the rows that are read with another.
+// maxAtOnce bounds the rows read along with another.
 const maxAtOnce = 100
 
-// upTo is the first table that the next request leaves out.
+// upTo is the first table after the next request.
 func (n *Network) upTo(o *owner, from int) int {
 	if n.cost.Load() > 0 && time.Duration(n.cost.Load()) < quick {
 		return maxTables
@@ -184,7 +184,7 @@ func (n *Network) upTo(o *owner, from int) int {
 	return maxTables
 }
 
-// learn sets the step of the owner's next request by what the last one found.
+// learn sets the owner's next step from the last request's results.
 func (n *Network) learn(o *owner, took time.Duration, rows, tables int) {
 	cost := max(1, int64(took-time.Duration(rows)*perRow))
 	if least := n.cost.Load(); least == 0 || cost < least {
@@ -196,7 +196,7 @@ func (n *Network) learn(o *owner, took time.Duration, rows, tables int) {
 	}
 }
 
-// translatedFlows are those in whose match tcp, udp and sctp mean what conntrack knows of the connection.
+// translatedFlows returns the flows in which tcp, udp and sctp mean conntrack's view of the connection.
 func (n *Network) translatedFlows(ctx context.Context) (map[ovsdb.UUID]bool, error) {
 	n.translated.mu.Lock()
 	defer n.translated.mu.Unlock()
@@ -217,8 +217,8 @@ func (n *Network) translatedFlows(ctx context.Context) (map[ovsdb.UUID]bool, err
 	return found, nil
 }
 
-// IgnoreTags makes the network read tcp, udp and sctp in all flows as what the packet has, as ovn-trace does. It is for
-// before the first look.
+// IgnoreTags makes tcp, udp and sctp mean the packet's own headers in all flows, as in ovn-trace. Call it before the
+// first lookup.
 func (n *Network) IgnoreTags() {
 	n.translated.mu.Lock()
 	defer n.translated.mu.Unlock()
@@ -235,10 +235,10 @@ func pipelineIndex(pipeline string) int {
 // A view is a table as one datapath has it: the flows of all owners.
 type view struct {
 	tables []*table
-	only   atomic.Pointer[Flow] // the flow that every packet hits; nil if there is none, or it was not read
+	only   atomic.Pointer[Flow] // the flow that every packet hits; nil if none, or not read
 }
 
-// settle remembers a flow that every packet hits, whatever its chassis.
+// settle remembers a flow that every packet hits, on any chassis.
 func (v *view) settle(f *Flow) {
 	if len(v.tables) == 1 && len(v.tables[0].entries) == 1 && f.Row.Match == always && f.needs == nil && !hasTemplate(&f.Row) {
 		v.only.Store(f)
@@ -277,7 +277,7 @@ func (n *Network) view(ctx context.Context, t Table) (*view, error) {
 	return v, nil
 }
 
-// flows are all flows of the view by falling priority, those of equal priority by their UUIDs.
+// entries returns the view's flows by descending priority, then by UUID.
 func (v *view) entries() []*entry {
 	var all []*entry
 	for _, t := range v.tables {

@@ -14,7 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// A Network is the logical network of one zone.
+// A Network is one zone's logical network.
 type Network struct {
 	db      ovsdb.Reader
 	version release.Series
@@ -25,22 +25,22 @@ type Network struct {
 
 	loader
 	all    all
-	ports  sync.Map // name to *Port; nil for a name that no port has
+	ports  sync.Map // name to *Port; nil if not found
 	memory memory
 }
 
 // A Chassis is a node with its tunnel endpoints.
 type Chassis struct {
 	Row    sb.Chassis
-	Encaps []sb.Encap // in the order of type and address
+	Encaps []sb.Encap // ordered by type and address
 }
 
 // A Datapath is a logical switch or router.
 type Datapath struct {
 	Row    sb.DatapathBinding
-	NBUUID ovsdb.UUID // of its row in the Northbound; empty if it is not said
-	Name   string     // of the switch or router, else the UUID of the row
-	Name2  string     // what the CMS calls it besides, often empty
+	NBUUID ovsdb.UUID // of its Northbound row; empty if unknown
+	Name   string     // of the switch or router, else the row's UUID
+	Name2  string     // the CMS's own name, often empty
 	Router bool
 
 	net    *Network
@@ -49,15 +49,15 @@ type Datapath struct {
 	views  [2][maxTables]atomic.Pointer[view]
 }
 
-// contents are what a datapath has beside flows.
+// contents is a datapath besides its flows.
 type contents struct {
-	ports  []*Port // in the order of their names
+	ports  []*Port // ordered by name
 	byKey  map[int]*Port
 	groups map[int]*Group
 	owners []*owner
 }
 
-// Key is the number of the datapath in packets and tunnels.
+// Key is the datapath's number in packets and tunnels.
 func (d *Datapath) Key() int { return d.Row.TunnelKey }
 
 // A Port is a logical port.
@@ -66,19 +66,19 @@ type Port struct {
 	Datapath *Datapath
 }
 
-// Key is the number of the port in packets of its datapath.
+// Key is the port's number in packets of its datapath.
 func (p *Port) Key() int { return p.Row.TunnelKey }
 
-// Name is the name of the port.
+// Name is the port's name.
 func (p *Port) Name() string { return p.Row.LogicalPort }
 
-// A Group is a multicast group of a datapath.
+// A Group is a datapath's multicast group.
 type Group struct {
 	Row   sb.MulticastGroup
-	Ports []*Port // in the order of their names
+	Ports []*Port // ordered by name
 }
 
-// Open reads what every question needs: the datapaths, the chassis and the release of ovn-northd.
+// Open reads what every lookup needs: the datapaths, the chassis and ovn-northd's release.
 func Open(ctx context.Context, southbound ovsdb.Reader) (*Network, error) {
 	n := &Network{db: southbound, byUUID: map[ovsdb.UUID]*Datapath{}, chassis: map[ovsdb.UUID]*Chassis{}}
 	var rows struct {
@@ -91,7 +91,7 @@ func Open(ctx context.Context, southbound ovsdb.Reader) (*Network, error) {
 		return nil, err
 	}
 	for _, g := range rows.Global {
-		n.version, _ = release.ParseSeries(g.Options["northd_internal_version"]) // without one all releases are meant
+		n.version, _ = release.ParseSeries(g.Options["northd_internal_version"]) // if unknown, all releases are meant
 	}
 	for _, row := range rows.Datapaths {
 		d := newDatapath(n, row)
@@ -132,19 +132,19 @@ func newDatapath(n *Network, row sb.DatapathBinding) *Datapath {
 	return d
 }
 
-// Version is the release of ovn-northd that wrote the flows; zero if it does not say.
+// Version is the release of ovn-northd that wrote the flows; zero if unknown.
 func (n *Network) Version() release.Series { return n.version }
 
-// Datapaths are all datapaths in the order of their names.
+// Datapaths returns all datapaths, ordered by name.
 func (n *Network) Datapaths() []*Datapath { return n.datapaths }
 
-// Datapath returns the datapath of a row, nil if there is none.
+// Datapath returns the datapath of a row, nil if not found.
 func (n *Network) Datapath(id ovsdb.UUID) *Datapath { return n.byUUID[id] }
 
-// Chassis returns the chassis of a row, nil if there is none.
+// Chassis returns the chassis of a row, nil if not found.
 func (n *Network) Chassis(id ovsdb.UUID) *Chassis { return n.chassis[id] }
 
-// ChassisByName returns the chassis with a system-id, nil if there is none.
+// ChassisByName returns the chassis with a system-id, nil if not found.
 func (n *Network) ChassisByName(name string) *Chassis {
 	for _, c := range n.chassis {
 		if c.Row.Name == name {
@@ -154,7 +154,7 @@ func (n *Network) ChassisByName(name string) *Chassis {
 	return nil
 }
 
-// Port returns the port of that name, nil if there is none.
+// Port returns the port with that name, nil if not found.
 func (n *Network) Port(ctx context.Context, name string) (*Port, error) {
 	if p, ok := n.ports.Load(name); ok {
 		return p.(*Port), nil
@@ -176,7 +176,7 @@ func (n *Network) Port(ctx context.Context, name string) (*Port, error) {
 
 func byName(a, b *Port) int { return strings.Compare(a.Name(), b.Name()) }
 
-// contents reads the ports and multicast groups of the datapath, and which groups of datapaths it is in.
+// contents reads the datapath's ports and multicast groups, and the datapath groups it is in.
 func (d *Datapath) contents(ctx context.Context) (*contents, error) {
 	if c := d.inside.Load(); c != nil {
 		return c, nil
@@ -205,7 +205,7 @@ func (d *Datapath) contents(ctx context.Context) (*contents, error) {
 	return c, nil
 }
 
-// fill makes the ports and multicast groups of a datapath of their rows.
+// fill builds a datapath's ports and multicast groups from their rows.
 func (n *Network) fill(d *Datapath, ports []sb.PortBinding, groups []sb.MulticastGroup) *contents {
 	c := &contents{byKey: make(map[int]*Port, len(ports)), groups: make(map[int]*Group, len(groups))}
 	byUUID := make(map[ovsdb.UUID]*Port, len(ports))
@@ -229,7 +229,7 @@ func (n *Network) fill(d *Datapath, ports []sb.PortBinding, groups []sb.Multicas
 	return c
 }
 
-// Ports are the ports of the datapath in the order of their names.
+// Ports returns the datapath's ports, ordered by name.
 func (d *Datapath) Ports(ctx context.Context) ([]*Port, error) {
 	c, err := d.contents(ctx)
 	if err != nil {
@@ -238,7 +238,7 @@ func (d *Datapath) Ports(ctx context.Context) ([]*Port, error) {
 	return c.ports, nil
 }
 
-// PortByKey returns the port with a key in this datapath, nil if there is none.
+// PortByKey returns the port with a key in this datapath, nil if not found.
 func (d *Datapath) PortByKey(ctx context.Context, key int) (*Port, error) {
 	c, err := d.contents(ctx)
 	if err != nil {
@@ -247,7 +247,7 @@ func (d *Datapath) PortByKey(ctx context.Context, key int) (*Port, error) {
 	return c.byKey[key], nil
 }
 
-// GroupByKey returns the multicast group with a key in this datapath, nil if there is none.
+// GroupByKey returns the multicast group with a key in this datapath, nil if not found.
 func (d *Datapath) GroupByKey(ctx context.Context, key int) (*Group, error) {
 	c, err := d.contents(ctx)
 	if err != nil {
@@ -256,7 +256,7 @@ func (d *Datapath) GroupByKey(ctx context.Context, key int) (*Group, error) {
 	return c.groups[key], nil
 }
 
-// Groups are the multicast groups of the datapath in the order of their keys.
+// Groups returns the datapath's multicast groups, ordered by key.
 func (d *Datapath) Groups(ctx context.Context) ([]*Group, error) {
 	c, err := d.contents(ctx)
 	if err != nil {
@@ -270,8 +270,8 @@ func (d *Datapath) Groups(ctx context.Context) ([]*Group, error) {
 	return groups, nil
 }
 
-// Peer returns the port at the other end of a patch port, nil if there is none. Of a chassisredirect port that is the
-// peer of the distributed port.
+// Peer returns the port at the other end of a patch port, nil if none. For a chassisredirect port it is the distributed
+// port's peer.
 func (p *Port) Peer(ctx context.Context) (*Port, error) {
 	name := p.Row.Options["peer"]
 	if name == "" {
@@ -280,7 +280,7 @@ func (p *Port) Peer(ctx context.Context) (*Port, error) {
 	return p.Datapath.net.Port(ctx, name)
 }
 
-// String names the datapath for people: switch "node1".
+// String returns a readable name: switch "node1".
 func (d *Datapath) String() string {
 	kind := "switch"
 	if d.Router {
@@ -289,13 +289,13 @@ func (d *Datapath) String() string {
 	return fmt.Sprintf("%s %q", kind, d.Name)
 }
 
-// Bindings returns the rows of the ports of one type of all datapaths. It loads none of these datapaths.
+// Bindings returns the port rows of one type in all datapaths, without loading the datapaths.
 func (n *Network) Bindings(ctx context.Context, kind string) ([]sb.PortBinding, error) {
 	return ovsdb.Find[sb.PortBinding](ctx, n.db, ovsdb.Where("type", "==", kind))
 }
 
-// CountFlows is the number of logical flows of the whole Southbound. The server has to name them all, once: that is not
-// for large ones.
+// CountFlows is the number of logical flows in the whole Southbound. The server must list them all, once: avoid it on
+// large ones.
 func (n *Network) CountFlows(ctx context.Context) (int, error) {
 	if known := n.rows.Load(); known > 0 {
 		return int(known), nil

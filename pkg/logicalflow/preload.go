@@ -9,9 +9,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// Preload reads all that decides which flows packets hit, of all datapaths, for questions about packets between many
-// places: one by one the datapaths would take as many requests, each of which has the server look at every flow. It reads
-// in pieces and calls progress, which may be nil, after each. What was read before is not read again.
+// Preload reads everything that decides which flows packets hit, in all datapaths, for queries about packets between
+// many places: one by one, each datapath would need a request that makes the server scan every flow. It reads in pieces
+// and calls progress, which may be nil, after each. What was already read is not read again.
 func (n *Network) Preload(ctx context.Context, progress func(done, total int)) error {
 	n.all.mu.Lock()
 	defer n.all.mu.Unlock()
@@ -36,7 +36,7 @@ func (n *Network) Preload(ctx context.Context, progress func(done, total int)) e
 	return nil
 }
 
-// tableByTable are the steps that read all flows from a server.
+// tableByTable returns steps to read all flows from a server.
 func (n *Network) tableByTable() []func(context.Context) error {
 	var steps []func(context.Context) error
 	for table := range lastTable {
@@ -49,13 +49,13 @@ func (n *Network) tableByTable() []func(context.Context) error {
 	})
 }
 
-// inFile reports whether the rows are in memory already: nobody waits, and to look at them once is best.
+// inFile reports whether the rows are already in memory: nobody waits, and one scan is best.
 func (n *Network) inFile() bool {
 	_, ok := n.db.(*ovsdb.Snapshot)
 	return ok
 }
 
-// all reports whether everything was read.
+// all records whether everything was read.
 type all struct {
 	mu   sync.Mutex
 	done bool
@@ -102,10 +102,10 @@ func (n *Network) preloadDatapaths(ctx context.Context) error {
 	return nil
 }
 
-// allPorts reads Port_Binding in pieces: a row costs the server more than one of any other table.
+// allPorts reads Port_Binding in pieces: its rows cost the server more than any other table's.
 func (n *Network) allPorts(ctx context.Context) ([]sb.PortBinding, error) {
 	var ports []sb.PortBinding
-	step := 8 // keys: there is a port of each on every datapath
+	step := 8 // keys: every datapath has a port for each
 	for from := 1; from <= maxPortKey; {
 		to := min(from+step-1, maxPortKey)
 		rows, err := ovsdb.Find[sb.PortBinding](ctx, n.db, ovsdb.Where("tunnel_key", ">=", from), ovsdb.Where("tunnel_key", "<=", to))
@@ -126,7 +126,7 @@ func (n *Network) allPorts(ctx context.Context) ([]sb.PortBinding, error) {
 
 const (
 	maxPortKey = 32767 // the highest tunnel key of a port, ovn-sb(5)
-	manyPorts  = 4000  // how many ports a request should find at most
+	manyPorts  = 4000  // most ports that a request should find
 )
 
 // preloadSets reads address sets and port groups.
@@ -155,7 +155,7 @@ func (n *Network) preloadSets(ctx context.Context) error {
 	return nil
 }
 
-// preloadFlows reads the flows of the tables from one to another that lack them, of all owners.
+// preloadFlows reads missing flows of tables [from, to), for all owners.
 func (n *Network) preloadFlows(ctx context.Context, from, to int, where ...ovsdb.Condition) error {
 	translated, err := n.translatedFlows(ctx)
 	if err != nil {
@@ -181,7 +181,7 @@ func (n *Network) preloadFlows(ctx context.Context, from, to int, where ...ovsdb
 	return nil
 }
 
-// allOwners are the owners of all datapaths, each once.
+// allOwners returns all datapaths' owners, each once.
 func (n *Network) allOwners() []*owner {
 	var owners []*owner
 	for _, d := range n.datapaths {

@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// addressSet returns the address set of that name, nil if there is none.
+// addressSet returns the address set with that name, nil if not found.
 func (n *Network) addressSet(ctx context.Context, name string) (*ovnexpr.AddressSet, error) {
 	return recall(&n.memory.addressSets, name, func() (*ovnexpr.AddressSet, error) {
 		rows, err := ovsdb.Find[sb.AddressSet](ctx, n.db, ovsdb.Where("name", "==", name))
@@ -20,7 +20,7 @@ func (n *Network) addressSet(ctx context.Context, name string) (*ovnexpr.Address
 	})
 }
 
-// groupName is the name of a port group in matches: a row KEY_NAME holds its ports of the datapath with that key.
+// groupName is a port group's name in matches: a row KEY_NAME holds its ports in the datapath with that key.
 func groupName(row string) string {
 	if _, name, ok := strings.Cut(row, "_"); ok {
 		return name
@@ -28,7 +28,7 @@ func groupName(row string) string {
 	return row
 }
 
-// groupsOf are the port groups that a port is in.
+// groupsOf returns a port's port groups.
 func (n *Network) groupsOf(ctx context.Context, port string) ([]string, error) {
 	return recall(&n.memory.portGroups, port, func() ([]string, error) {
 		rows, err := ovsdb.Find[sb.PortGroupName](ctx, n.db, ovsdb.Where("ports", "includes", []string{port}))
@@ -40,8 +40,8 @@ func (n *Network) groupsOf(ctx context.Context, port string) ([]string, error) {
 	})
 }
 
-// AddressSets are the sets of addresses that an expression may name outside of any datapath, where there are no port
-// groups. A set that cannot be read is unknown.
+// AddressSets are the address sets that an expression may name outside any datapath, where there are no port groups. A
+// set that cannot be read is unknown.
 func (n *Network) AddressSets(ctx context.Context) ovnexpr.Sets { return addressSets{n, ctx} }
 
 type addressSets struct {

@@ -14,7 +14,7 @@ func hasTemplate(row *sb.LogicalFlow) bool {
 	return strings.Contains(row.Match, "^") || strings.Contains(row.Actions, "^")
 }
 
-// onChassis returns the flow of an entry with the values that its variables have on a chassis.
+// onChassis returns an entry's flow with a chassis's variable values.
 func (n *Network) onChassis(ctx context.Context, e *entry, c *Chassis) (*Flow, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -39,7 +39,7 @@ func (n *Network) onChassis(ctx context.Context, e *entry, c *Chassis) (*Flow, e
 	return f, nil
 }
 
-// variables are the values of the template variables on a chassis.
+// variables returns a chassis's template variable values.
 func (n *Network) variables(ctx context.Context, c *Chassis) (map[string]string, error) {
 	return recall(&n.memory.variables, c.Row.Name, func() (map[string]string, error) {
 		values := map[string]string{}

@@ -14,7 +14,7 @@ type ACL struct {
 	Severity             ovsdb.Set[string]     `ovsdb:"severity"`
 }
 
-// ACLBrief is a row of ACL with what checks and repairs look at.
+// ACLBrief is a row of ACL with the columns that checks and repairs use.
 type ACLBrief struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	Name        ovsdb.Set[string] `ovsdb:"name"`

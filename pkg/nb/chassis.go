@@ -16,13 +16,13 @@ type GatewayChassis struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	Name        string            `ovsdb:"name"`
 	ChassisName string            `ovsdb:"chassis_name"` // Chassis.name in the Southbound
-	Priority    int               `ovsdb:"priority"`     // the highest that is alive wins
+	Priority    int               `ovsdb:"priority"`     // the highest one alive wins
 	Options     map[string]string `ovsdb:"options"`
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
 
-// HAChassisGroup is a row of HA_Chassis_Group, ovn-nb(5): chassis of which one carries
-// what refers to the group.
+// HAChassisGroup is a row of HA_Chassis_Group, ovn-nb(5): chassis, one of which hosts what refers to the
+// group.
 type HAChassisGroup struct {
 	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
 	Name        string                `ovsdb:"name"`
@@ -34,6 +34,6 @@ type HAChassisGroup struct {
 type HAChassis struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	ChassisName string            `ovsdb:"chassis_name"` // Chassis.name in the Southbound
-	Priority    int               `ovsdb:"priority"`     // the highest that is alive wins
+	Priority    int               `ovsdb:"priority"`     // the highest one alive wins
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }

@@ -2,7 +2,7 @@ package nb
 
 import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
-// DHCPOptions is a row of DHCP_Options, ovn-nb(5): what DHCP answers to the ports that refer to it.
+// DHCPOptions is a row of DHCP_Options, ovn-nb(5): DHCP replies for the ports that refer to it.
 type DHCPOptions struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	Cidr        string            `ovsdb:"cidr"`
@@ -10,7 +10,7 @@ type DHCPOptions struct {
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
 
-// DHCPRelay is a row of DHCP_Relay, ovn-nb(5): where a router passes DHCP on to. Newer than OVN 23.03.
+// DHCPRelay is a row of DHCP_Relay, ovn-nb(5): where a router relays DHCP. Newer than OVN 23.03.
 type DHCPRelay struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	Name        string            `ovsdb:"name"`

@@ -1,7 +1,7 @@
-// Package nb has the rows of OVN_Northbound: what the cloud management system asked for.
+// Package nb has the rows of OVN_Northbound: the configuration of the cloud management system.
 //
-// A table is in the file that its name begins or ends with, else beside the table that refers to it (tables.go lists all):
-// the struct with the columns of ovn-nb(5) of every release since 20.12, and its projections, rows with fewer columns for
-// one question, since a server is busy with each column of each row. Columns that the server lacks stay empty. A comment
-// after a reference names the table that it refers to.
+// A table's file is named after it, or else is that of the table that refers to it (tables.go lists all). It
+// holds the struct with the columns of ovn-nb(5) of every release since 20.12, and its projections: rows with
+// fewer columns for one purpose, since each column of each row costs the server time. Columns that the server
+// lacks stay empty. A comment after a reference names the table that it refers to.
 package nb

@@ -10,7 +10,7 @@ type LoadBalancer struct {
 	IPPortMappings  map[string]string     `ovsdb:"ip_port_mappings,sparse"`
 	Protocol        ovsdb.Set[string]     `ovsdb:"protocol"` // absent means tcp
 	SelectionFields ovsdb.Set[string]     `ovsdb:"selection_fields,sparse"`
-	VIPs            map[string]string     `ovsdb:"vips"` // "IP:PORT" to "IP:PORT,…"; no backend is an empty value
+	VIPs            map[string]string     `ovsdb:"vips"` // "IP:PORT" to "IP:PORT,…"; empty if no backends
 	Options         map[string]string     `ovsdb:"options"`
 	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
 }
@@ -23,7 +23,7 @@ type LoadBalancerGroup struct {
 	LoadBalancer ovsdb.Set[ovsdb.UUID] `ovsdb:"load_balancer"` // Load_Balancer
 }
 
-// LoadBalancerHealthCheck is a row of Load_Balancer_Health_Check, ovn-nb(5): how backends are watched.
+// LoadBalancerHealthCheck is a row of Load_Balancer_Health_Check, ovn-nb(5): how backends are monitored.
 type LoadBalancerHealthCheck struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	VIP         string            `ovsdb:"vip"`

@@ -10,8 +10,7 @@ type LogicalRouter struct {
 	LoadBalancerGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"load_balancer_group"` // Load_Balancer_Group
 }
 
-// LogicalRouterBare is a row of Logical_Router without the load balancers that it refers to: what topology needs to know where
-// an address is.
+// LogicalRouterBare is a row of Logical_Router without its load balancers: for topology, to locate an address.
 type LogicalRouterBare struct {
 	UUID ovsdb.UUID `ovsdb:"_uuid"`
 	LogicalRouterContents
@@ -19,7 +18,7 @@ type LogicalRouterBare struct {
 	Options map[string]string `ovsdb:"options"`
 }
 
-// LogicalRouterContents is a row of Logical_Router with the rows that it holds: decode looks up whose a row is.
+// LogicalRouterContents is a row of Logical_Router with the rows it holds: for decode, to find a row's parent.
 type LogicalRouterContents struct {
 	Name         string                `ovsdb:"name"`
 	ExternalIDs  map[string]string     `ovsdb:"external_ids"`
@@ -55,7 +54,7 @@ type Policy struct {
 	Chain       ovsdb.Set[string]     `ovsdb:"chain"`
 	JumpChain   ovsdb.Set[string]     `ovsdb:"jump_chain"`
 	Match       string                `ovsdb:"match"`
-	Nexthop     ovsdb.Set[string]     `ovsdb:"nexthop"` // of before 21.03, see nexthops
+	Nexthop     ovsdb.Set[string]     `ovsdb:"nexthop"` // before 21.03, see nexthops
 	Nexthops    ovsdb.Set[string]     `ovsdb:"nexthops"`
 	OutputPort  ovsdb.Set[ovsdb.UUID] `ovsdb:"output_port"` // Logical_Router_Port
 	Priority    int                   `ovsdb:"priority"`

@@ -14,8 +14,8 @@ type LogicalSwitch struct {
 	QoSRules          ovsdb.Set[ovsdb.UUID] `ovsdb:"qos_rules"`           // QoS
 }
 
-// LogicalSwitchBare is a row of Logical_Switch without the rules and load balancers that it refers to: what topology needs
-// to know where an address is.
+// LogicalSwitchBare is a row of Logical_Switch without its rules and load balancers: for topology, to locate
+// an address.
 type LogicalSwitchBare struct {
 	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
 	Name        string                `ovsdb:"name"`
@@ -24,7 +24,7 @@ type LogicalSwitchBare struct {
 	ExternalIDs map[string]string     `ovsdb:"external_ids"`
 }
 
-// LogicalSwitchContents is a row of Logical_Switch with the rows that it holds: decode looks up whose a row is.
+// LogicalSwitchContents is a row of Logical_Switch with the rows it holds: for decode, to find a row's parent.
 type LogicalSwitchContents struct {
 	Name        string                `ovsdb:"name"`
 	ExternalIDs map[string]string     `ovsdb:"external_ids"`
@@ -43,7 +43,7 @@ type LogicalSwitchPort struct {
 	TagRequest     ovsdb.Set[int]        `ovsdb:"tag_request"`
 }
 
-// LogicalSwitchPortBrief is a row of Logical_Switch_Port with what checks and repairs look at.
+// LogicalSwitchPortBrief is a row of Logical_Switch_Port with the columns that checks and repairs use.
 type LogicalSwitchPortBrief struct {
 	UUID             ovsdb.UUID            `ovsdb:"_uuid"`
 	Name             string                `ovsdb:"name"`
@@ -53,7 +53,7 @@ type LogicalSwitchPortBrief struct {
 	DHCPv6Options    ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv6_options,sparse"` // DHCP_Options
 	DynamicAddresses ovsdb.Set[string]     `ovsdb:"dynamic_addresses,sparse"`
 	Enabled          ovsdb.Set[bool]       `ovsdb:"enabled,sparse"`     // absent means enabled
-	ParentName       ovsdb.Set[string]     `ovsdb:"parent_name,sparse"` // the port that a nested one is in
+	ParentName       ovsdb.Set[string]     `ovsdb:"parent_name,sparse"` // parent of a nested port
 	Peer             ovsdb.Set[string]     `ovsdb:"peer,sparse"`        // newer than OVN 23.03
 	PortSecurity     ovsdb.Set[string]     `ovsdb:"port_security"`
 	Up               ovsdb.Set[bool]       `ovsdb:"up"` // absent until northd has seen the port

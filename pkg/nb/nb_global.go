@@ -2,25 +2,25 @@ package nb
 
 import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
-// Global is a row of NB_Global, ovn-nb(5): the one row about the deployment,
-// how far its parts have come with the configuration, and its options.
+// Global is a row of NB_Global, ovn-nb(5): the deployment's only row: the progress of its configuration, and
+// its options.
 type Global struct {
 	UUID           ovsdb.UUID            `ovsdb:"_uuid"`
 	Name           string                `ovsdb:"name"`
 	Connections    ovsdb.Set[ovsdb.UUID] `ovsdb:"connections"`      // Connection
-	HVCfg          int                   `ovsdb:"hv_cfg"`           // as far as every chassis has come
+	HVCfg          int                   `ovsdb:"hv_cfg"`           // reached by every chassis
 	HVCfgTimestamp int                   `ovsdb:"hv_cfg_timestamp"` // milliseconds since 1970, 0 if never
 	IPsec          bool                  `ovsdb:"ipsec"`
-	NBCfg          int                   `ovsdb:"nb_cfg"`           // as the client last asked
+	NBCfg          int                   `ovsdb:"nb_cfg"`           // last requested by a client
 	NBCfgTimestamp int                   `ovsdb:"nb_cfg_timestamp"` // milliseconds since 1970, 0 if never
-	SBCfg          int                   `ovsdb:"sb_cfg"`           // as far as northd has come
+	SBCfg          int                   `ovsdb:"sb_cfg"`           // reached by northd
 	SBCfgTimestamp int                   `ovsdb:"sb_cfg_timestamp"` // milliseconds since 1970, 0 if never
 	SSL            ovsdb.Set[ovsdb.UUID] `ovsdb:"ssl"`              // SSL
 	Options        map[string]string     `ovsdb:"options"`
 	ExternalIDs    map[string]string     `ovsdb:"external_ids"`
 }
 
-// GlobalName is a row of NB_Global with the name of the zone.
+// GlobalName is a row of NB_Global with only the zone's name.
 type GlobalName struct {
 	Name string `ovsdb:"name"`
 }
@@ -37,7 +37,7 @@ type Connection struct {
 	ExternalIDs     map[string]string `ovsdb:"external_ids"`
 }
 
-// SSL is a row of SSL, ovn-nb(5): the files of the server for TLS.
+// SSL is a row of SSL, ovn-nb(5): the server's TLS files.
 type SSL struct {
 	UUID            ovsdb.UUID        `ovsdb:"_uuid"`
 	BootstrapCACert bool              `ovsdb:"bootstrap_ca_cert"`

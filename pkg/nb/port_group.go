@@ -9,7 +9,7 @@ type PortGroup struct {
 	Ports ovsdb.Set[ovsdb.UUID] `ovsdb:"ports"` // Logical_Switch_Port
 }
 
-// PortGroupContents is a row of Port_Group with the rows that it holds: decode looks up whose a row is.
+// PortGroupContents is a row of Port_Group with the rows it holds: for decode, to find a row's parent.
 type PortGroupContents struct {
 	Name        string                `ovsdb:"name"`
 	ExternalIDs map[string]string     `ovsdb:"external_ids"`

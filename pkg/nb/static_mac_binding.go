@@ -2,7 +2,7 @@ package nb
 
 import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
-// StaticMACBinding is a row of Static_MAC_Binding, ovn-nb(5): a neighbour known in advance.
+// StaticMACBinding is a row of Static_MAC_Binding, ovn-nb(5): a static neighbour.
 type StaticMACBinding struct {
 	UUID               ovsdb.UUID `ovsdb:"_uuid"`
 	LogicalPort        string     `ovsdb:"logical_port"`

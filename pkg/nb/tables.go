@@ -1,6 +1,6 @@
 package nb
 
-// The table of each row. Projections that share columns by embedding share this method, too.
+// The table of each row. Projections that embed shared columns also share this method.
 
 func (ACLBrief) Table() string                { return "ACL" }
 func (AddressSet) Table() string              { return "Address_Set" }

@@ -6,57 +6,57 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// An Action is one OpenFlow action or instruction: a value of one of the types of this file. String writes it as
-// ovs-ofctl(8) does; ParseActions reads that back as an equal value.
+// An Action is one OpenFlow action or instruction, of one of the types in this file. String writes it as ovs-ofctl(8)
+// does; ParseActions reads that back as an equal value.
 type Action interface{ String() string }
 
 // Actions is a list of actions. The empty list is "drop".
 type Actions []Action
 
-// Output sends the packet to a port, or to the port whose number is in Src.
+// Output sends the packet to a port, or to the port numbered in Src.
 type Output struct {
 	Port   packet.PortID // when Src is nil
 	Src    *packet.Subfield
 	MaxLen uint32 // 0: not truncated
 }
 
-// Controller sends the packet to the controller (CONTROLLER:65535 or controller(…)). With Pause the trip of the packet
-// ends there until the controller resumes it.
+// Controller sends the packet to the controller (CONTROLLER:65535 or controller(…)). With Pause the packet stops there
+// until the controller resumes it.
 type Controller struct {
 	Short    bool   // written CONTROLLER:MaxLen
-	MaxLen   uint16 // bytes of packet to send; 65535: all
-	Reason   string // "" is action
+	MaxLen   uint16 // bytes to send; 65535: all
+	Reason   string // "": action
 	ID       uint16 // of the connection
 	Userdata []byte // nil: none
 	Pause    bool
 	MeterID  uint32 // 0: none
 }
 
-// SetField writes those bits of Field that Mask has (set_field:VALUE/MASK->dst).
+// SetField writes the bits of Field set in Mask (set_field:VALUE/MASK->dst).
 type SetField struct {
 	Field       *packet.Field
 	Value, Mask packet.Value
-	Name        string // as the field was called, if not by its Name
-	masked      bool   // the mask was written although it has all bits
+	Name        string // the field's name as written, if not Name
+	masked      bool   // a full mask was written explicitly
 }
 
-// Load writes a number into a sub-field (load:VALUE->dst).
+// Load writes a number to a subfield (load:VALUE->dst).
 type Load struct {
 	Value packet.Value
 	Dst   packet.Subfield
 }
 
-// Move copies a sub-field into one of the same width (move:src->dst).
+// Move copies a subfield to one of the same width (move:src->dst).
 type Move struct{ Src, Dst packet.Subfield }
 
-// Push puts a sub-field on the stack.
+// Push pushes a subfield.
 type Push struct{ Src packet.Subfield }
 
-// Pop takes a sub-field off the stack.
+// Pop pops the stack into a subfield.
 type Pop struct{ Dst packet.Subfield }
 
-// Modify is an action of OpenFlow 1.0 that writes one field: mod_dl_src,
-// mod_vlan_vid, mod_nw_tos, mod_tp_dst, set_tunnel, set_mpls_ttl and their like.
+// Modify is an OpenFlow 1.0 action that writes one field: mod_dl_src, mod_vlan_vid, mod_nw_tos, mod_tp_dst, set_tunnel,
+// set_mpls_ttl and the like.
 type Modify struct {
 	Name  string
 	Field *packet.Field
@@ -64,39 +64,39 @@ type Modify struct {
 	paren bool         // written NAME(VALUE)
 }
 
-// Resubmit looks the packet up in a table and executes what it finds.
+// Resubmit looks the packet up in a table and executes the result.
 type Resubmit struct {
-	Port  *packet.PortID // looked up as if it had come in there; nil: its in_port
+	Port  *packet.PortID // in_port for the lookup; nil: the packet's own
 	Table Table          // NoTable: the current one
-	CT    bool           // look up with the original tuple of the connection
+	CT    bool           // look up by the connection's original tuple
 	bare  bool           // written resubmit:PORT
 }
 
-// GotoTable goes on in a later table.
+// GotoTable jumps to a later table.
 type GotoTable struct{ Table Table }
 
-// CT sends the packet to connection tracking. With a table, a copy comes back
-// there afterwards, and this one goes on untracked.
+// CT sends the packet to conntrack. With a table, a copy comes back there afterwards, and the original continues
+// untracked.
 type CT struct {
 	Commit, Force bool
 	Table         Table            // NoTable: nothing comes back
 	Zone          uint16           // when ZoneSrc is nil
-	ZoneSrc       *packet.Subfield // where the zone is read
+	ZoneSrc       *packet.Subfield // the zone's source
 	HasZone       bool             // a zone was given
 	NAT           *NAT
 	Exec          Actions // writes to ct_mark and ct_label
 	Alg           string  // "ftp", "tftp", "sip" or a number
 }
 
-// NAT is the nat argument of ct. Without Src and Dst it only translates what an earlier commit set up.
+// NAT is ct's nat argument. Without Src and Dst it only applies what an earlier commit set up.
 type NAT struct {
 	Src, Dst                 bool
-	Min, Max                 netip.Addr // not valid: none; Max is Min for a single address
+	Min, Max                 netip.Addr // invalid: none; Max is Min for a single address
 	MinPort, MaxPort         uint16     // 0: none
 	Persistent, Hash, Random bool
 }
 
-// CTClear forgets the state of connection tracking.
+// CTClear clears the conntrack state.
 type CTClear struct{}
 
 // Clone executes actions on a copy of the packet and its metadata.
@@ -123,21 +123,20 @@ type CheckPktLarger struct {
 // Meter applies a meter.
 type Meter struct{ ID uint32 }
 
-// SetQueue chooses the queue of later outputs; PopQueue goes back to the one the packet had.
+// SetQueue sets the queue of later outputs; PopQueue restores the packet's original one.
 type SetQueue struct{ Queue uint32 }
 
-// PopQueue ends the effect of SetQueue.
+// PopQueue ends SetQueue's effect.
 type PopQueue struct{}
 
-// DecTTL decrements the TTL of an IP packet. One whose TTL is 0 or 1 goes to
-// the controllers in IDs instead, and its actions end.
+// DecTTL decrements an IP packet's TTL. A packet with TTL 0 or 1 goes to the controllers in IDs instead, and its
+// actions end.
 type DecTTL struct {
 	IDs   []uint16
 	paren bool // written with parentheses
 }
 
-// Controllers are the connections that hear of a packet whose TTL has run out:
-// dec_ttl alone means that of id 0, dec_ttl() none.
+// Controllers are the connections that receive packets whose TTL has expired: dec_ttl alone means id 0, dec_ttl() none.
 func (a DecTTL) Controllers() []uint16 {
 	if !a.paren && len(a.IDs) == 0 {
 		return []uint16{0}
@@ -151,7 +150,7 @@ type PushVLAN struct{ EthType uint16 }
 // PopVLAN removes the outer VLAN tag, if any (pop_vlan, strip_vlan).
 type PopVLAN struct{ strip bool }
 
-// WriteMetadata writes those bits of metadata that Mask has.
+// WriteMetadata writes the bits of metadata set in Mask.
 type WriteMetadata struct{ Value, Mask packet.Value }
 
 // WriteActions adds actions to the action set, which is executed last.
@@ -165,19 +164,19 @@ type Learn struct {
 	Args []LearnArg
 }
 
-// A LearnArg is one argument of learn: a property of the new flow (table=68,
-// delete_learned), a term of its match, or one of its actions.
+// A LearnArg is an argument of learn: a property of the new flow (table=68, delete_learned), a term of its match, or
+// one of its actions.
 type LearnArg struct {
 	Key   string // "table", "NXM_OF_IP_SRC[]", "load", "output"
-	Value string // "68", "NXM_OF_IP_DST[]", "0x1"; "" where there is none
+	Value string // "68", "NXM_OF_IP_DST[]", "0x1"; "" if none
 	Dst   string // of load
 	Form  LearnForm
 }
 
-// A LearnForm is how an argument of learn is written.
+// A LearnForm is how a learn argument is written.
 type LearnForm uint8
 
-// The forms of arguments of learn.
+// The forms of learn arguments.
 const (
 	LearnFlag   LearnForm = iota // key
 	LearnAssign                  // key=value
@@ -187,11 +186,10 @@ const (
 // Exit ends the execution of actions.
 type Exit struct{}
 
-// Drop is the word that stands for an empty list of actions.
+// Drop is the word for an empty action list.
 type Drop struct{}
 
-// Other is an action that is kept as it was written: encap, bundle, sample,
-// multipath, enqueue, and those of versions yet to come.
+// Other is an action kept as written: encap, bundle, sample, multipath, enqueue, and those of future versions.
 type Other struct {
 	Name string
 	Args []Arg
@@ -203,10 +201,10 @@ type Other struct {
 type Arg struct {
 	Key, Value string
 	Sub        []Arg
-	sep        byte // '=', ':', '(' or 0 for a bare value
+	sep        byte // '=', ':', '(', 0 for a bare value
 }
 
-// form is how an action carries its arguments.
+// form is how an action's arguments look.
 type form uint8
 
 const (
@@ -215,11 +213,11 @@ const (
 	formParen             // name(args)
 )
 
-// A Table is a table by number, or by name where names are shown.
+// A Table is a table by number, or by name if names are shown.
 type Table struct {
 	Number int
 	Name   string
 }
 
-// NoTable means that none was given.
+// NoTable means no table was given.
 var NoTable = Table{Number: -1}

@@ -19,7 +19,7 @@ func (w word) args() []Arg {
 	return list
 }
 
-// other keeps an action that has no value of its own.
+// other keeps an action that has no type of its own.
 func (w word) other(depth int) (Action, error) {
 	for i := range len(w.name) {
 		if c := w.name[i] | 0x20; (c < 'a' || c > 'z') && w.name[i] != '_' && (i == 0 || w.name[i] < '0' || w.name[i] > '9') {

@@ -2,22 +2,22 @@ package openflow
 
 import "strings"
 
-// An Attr is an item of the text of the datapath: "drop", "eth_type(0x0800)", "src=10.0.0.1/255.0.0.0", "orig=(src=…)",
-// "{class=0x102,…}". Values are kept as they were written; [Attrs.Get] finds one by name.
+// An Attr is an item of datapath text: "drop", "eth_type(0x0800)", "src=10.0.0.1/255.0.0.0", "orig=(src=…)",
+// "{class=0x102,…}". Values are kept as written; [Attrs.Get] finds one by name.
 type Attr struct {
-	Name  string // "" where a value or a list stands alone
-	Value string // after "=", or the value that stands alone
-	List  Attrs  // between parentheses or braces
-	Rest  string // what follows a list: "/0xff"
+	Name  string // "" for a bare value or list
+	Value string // after "=", or the bare value
+	List  Attrs  // in parentheses or braces
+	Rest  string // after a list: "/0xff"
 
 	assigned bool // written with "="
 	open     byte // '(' or '{' before List, else 0
 }
 
-// Attrs is a list of attributes, in the order in which they were written.
+// Attrs is a list of attributes, in written order.
 type Attrs []Attr
 
-// Get returns the attribute of that name.
+// Get returns the attribute by name.
 func (list Attrs) Get(name string) (Attr, bool) {
 	for _, a := range list {
 		if a.Name == name {
@@ -27,7 +27,7 @@ func (list Attrs) Get(name string) (Attr, bool) {
 	return Attr{}, false
 }
 
-// Value returns the value of "name=value" or "name(value)", "" if there is none.
+// Value returns the value of "name=value" or "name(value)", "" if not found.
 func (list Attrs) Value(name string) string {
 	a, ok := list.Get(name)
 	switch {
@@ -39,11 +39,11 @@ func (list Attrs) Value(name string) string {
 	return a.List.String()
 }
 
-// String writes the attributes with commas between them.
+// String writes the attributes, separated by commas.
 func (list Attrs) String() string { return list.Print(nil) }
 
-// Print writes the attributes as String does, and calls behind for each when it is written, which for a list is after
-// what is in it: for item i of list, in depth pairs of parentheses, that ends at an offset in the text.
+// Print writes the attributes as String does and calls behind after each one, for a list after its contents: item i of
+// list, inside depth pairs of parentheses, ends at offset end in the text.
 func (list Attrs) Print(behind func(list Attrs, i, depth, end int)) string {
 	w := attrWriter{behind: behind}
 	w.list(list, 0)
@@ -67,7 +67,7 @@ func (w *attrWriter) list(list Attrs, depth int) {
 	}
 }
 
-// String writes the attribute as it was read.
+// String writes the attribute as read.
 func (a Attr) String() string {
 	var w attrWriter
 	w.attr(a, 0)
@@ -96,7 +96,7 @@ func closing(open byte) byte {
 	return ')'
 }
 
-// ParseAttrs reads a list of attributes: the key or the actions of a datapath flow, a tuple of conntrack.
+// ParseAttrs parses a list of attributes: a datapath flow's key or actions, or a conntrack tuple.
 func ParseAttrs(s string) (Attrs, error) {
 	if len(s) > maxActions {
 		return nil, &SyntaxError{Text: s, Msg: "list too long"}
@@ -114,7 +114,7 @@ func parseAttrs(text string, base int) (Attrs, error) {
 	return list, err
 }
 
-// attrs reads attributes up to the character that ends the list, or to the end of the text if that is 0.
+// attrs reads attributes up to the end character of the list; 0: to the end of the text.
 func (c *cursor) attrs(end byte, depth int) (Attrs, error) {
 	if depth > maxDepth {
 		return nil, fault(c.base+c.pos, "nested too deeply")
@@ -154,7 +154,7 @@ func (c *cursor) attr(depth int) (Attr, error) {
 		}
 		return a, nil
 	}
-	if a.Value != "" { // src=[fd00::1]… does not go on with a parenthesis
+	if a.Value != "" { // src=[fd00::1]… is not followed by a parenthesis
 		return a, fault(c.base+c.pos, "unexpected "+c.text[c.pos:c.pos+1])
 	}
 	opened := c.pos
@@ -174,7 +174,7 @@ func (c *cursor) attr(depth int) (Attr, error) {
 	return a, nil
 }
 
-// pass moves to the next of the stop characters, or to the end.
+// pass moves to the next stop character, or to the end.
 func (c *cursor) pass(stop string) {
 	if n := strings.IndexAny(c.text[c.pos:], stop); n >= 0 {
 		c.pos += n

@@ -9,10 +9,9 @@ import (
 
 // A Classifier finds the flow of a bridge that a packet matches.
 //
-// Flows of a table that look at the same bits of a packet form a tuple, a hash table by the values of those bits. A
-// lookup asks the tuples one after the other, those with high priorities first, and ends when none that is left can
-// have a flow of higher priority than the one that was found. Real tables have some thousands of flows and some dozens
-// of tuples.
+// A table's flows that match on the same bits of a packet form a tuple, a hash table keyed by the values of those bits.
+// A lookup tries the tuples in turn, those with high priorities first, and ends when none of the rest can have a flow
+// of higher priority than the best so far. Real tables have some thousands of flows and some dozens of tuples.
 //
 // Flows with conjunction actions are clauses of matches that would take very many flows to write out (ovs-fields(7),
 // "Conjunctive Match Fields").
@@ -22,19 +21,18 @@ type Classifier struct {
 }
 
 type table struct {
-	tuples []*tuple // by falling priority
-	soft   bool     // some flows are clauses of conjunctions
+	tuples []*tuple // by descending priority
+	soft   bool     // some flows are conjunction clauses
 }
 
-// A tuple is a hash table with open addressing. From the slot on that a packet's hash leads to, up to an empty one,
-// priorities fall. Most lookups in a tuple find nothing: what its members have in common and the tags, which stay in
-// the processor's cache, say so.
+// A tuple is an open-addressing hash table. From a packet's hash slot to the next empty one, priorities descend. Most
+// lookups in a tuple find nothing: the members' common values and the tags, which stay in the CPU cache, show it early.
 type tuple struct {
 	pattern packet.Pattern
-	common  packet.Pattern // the bits of which all members ask for the same value
-	values  []uint64       // these values
-	top     int            // the highest priority in it
-	tags    []uint8        // of the slots: some bits of the hash; 0: the slot is empty
+	common  packet.Pattern // the bits in which all members want equal values
+	values  []uint64       // those values
+	top     int            // its highest priority
+	tags    []uint8        // per slot, some bits of the hash; 0: empty
 	slots   []uint64
 	members []member
 }
@@ -43,11 +41,11 @@ type tuple struct {
 type member struct {
 	index, priority int
 	soft            bool
-	options         []Term // about tunnel options and the names of ports, which are no part of the pattern
+	options         []Term // on tunnel options and port names, which are not in the pattern
 }
 
-// NewClassifier prepares the flows of a bridge, which must not be written to afterwards. Where two have the same table,
-// priority and match, the later one counts, as in a switch. Flows of tables that are known by name only match nothing.
+// NewClassifier prepares a bridge's flows, which must not be modified afterwards. Of flows with the same table,
+// priority and match, the last one counts, as in a switch. Flows in tables known only by name match nothing.
 func NewClassifier(flows []FlowEntry) *Classifier {
 	c := &Classifier{flows: flows}
 	type key struct {
@@ -57,7 +55,7 @@ func NewClassifier(flows []FlowEntry) *Classifier {
 	made := map[key]*tuple{}
 	for i := range flows {
 		e := &flows[i]
-		number := max(e.Table.Number, 0) // which NoTable stands for
+		number := max(e.Table.Number, 0) // NoTable means table 0
 		if e.Table.Name != "" || number >= len(c.tables) {
 			continue
 		}
@@ -99,7 +97,7 @@ func (t *tuple) add(m member, value *packet.Flow) {
 	t.put(t.pattern.AppendValues([]uint64{uint64(len(t.members) - 1)}, value))
 }
 
-// agreed returns the bits in which the values of all members are equal, and values.
+// agreed returns the bits in which all members' values are equal, and those values.
 func (t *tuple) agreed() (bits, values []uint64) {
 	for i, tag := range t.tags {
 		switch s := t.slot(i); {
@@ -116,7 +114,7 @@ func (t *tuple) agreed() (bits, values []uint64) {
 	return bits, values
 }
 
-// grow doubles the slots, of which there are a power of two.
+// grow doubles the slots; their number is a power of two.
 func (t *tuple) grow() {
 	before := *t
 	n := max(2, 2*len(t.tags))
@@ -128,22 +126,22 @@ func (t *tuple) grow() {
 	}
 }
 
-// slot returns the number of a member and the values that it asks for.
+// slot returns a slot's member number and the values it requires.
 func (t *tuple) slot(i int) []uint64 {
 	size := t.pattern.Len() + 1
 	return t.slots[i*size : i*size+size]
 }
 
-// place returns where a hash leads to, and its tag.
+// place returns a hash's slot and its tag.
 func (t *tuple) place(hash uint64) (slot int, tag uint8) {
 	return int(hash) & (len(t.tags) - 1), uint8(hash>>56) | 1
 }
 
-// after is the slot after another one.
+// after is the next slot.
 func (t *tuple) after(slot int) int { return (slot + 1) & (len(t.tags) - 1) }
 
-// put puts a member into a slot. Those of lower priority that it meets go on to the
-// next one, and it takes the place of one with the same priority and match.
+// put inserts a member into a slot. It moves members of lower priority on to the next slot and replaces one with the
+// same priority and match.
 func (t *tuple) put(what []uint64) {
 	i, tag := t.place(packet.Hash(what[1:]))
 	for ; t.tags[i] != 0; i = t.after(i) {
@@ -164,7 +162,7 @@ func (t *tuple) put(what []uint64) {
 	copy(t.slot(i), what)
 }
 
-// compile makes a value and a mask of a match, and a list of the terms that these cannot hold.
+// compile turns a match into a value and a mask, plus the terms that these cannot hold.
 func (m Match) compile() (value, mask packet.Flow, rest []Term) {
 	set := func(f *packet.Field, v, bits packet.Value) {
 		value.SetMasked(f, v, bits)
@@ -195,7 +193,7 @@ var (
 	conjIDField  = packet.MustField("conj_id")
 )
 
-// conjunctive reports whether the actions make a flow a clause of a conjunction.
+// conjunctive reports whether the actions make a flow a conjunction clause.
 func (list Actions) conjunctive() bool {
 	return slices.ContainsFunc(list, func(a Action) bool { _, ok := a.(Conjunction); return ok })
 }
@@ -203,9 +201,8 @@ func (list Actions) conjunctive() bool {
 // Flow returns the flow that a lookup found.
 func (c *Classifier) Flow(index int) *FlowEntry { return &c.flows[index] }
 
-// Lookup finds the flow of a table that packet p matches, and returns its index; -1 if there is none. If a conjunction
-// led to it, clauses are the flows that made it complete. If mask is not nil, the bits of the packet that had a part in
-// it are set there, and more.
+// Lookup returns the index of the flow of a table that packet p matches; -1 if none. If it was found by a conjunction,
+// clauses are the flows that completed it. If mask is not nil, at least the packet bits that mattered are set there.
 func (c *Classifier) Lookup(table int, p, mask *packet.Flow) (index int, clauses []int) {
 	t := c.tables[table]
 	if t == nil {
@@ -220,7 +217,7 @@ func (c *Classifier) Lookup(table int, p, mask *packet.Flow) (index int, clauses
 	return -1, nil
 }
 
-// best finds the flow of highest priority; hard: of those that are no clause.
+// best finds the flow of highest priority; if hard, among non-clauses only.
 func (t *table) best(p, mask *packet.Flow, hard bool) *member {
 	var found *member
 	for _, tu := range t.tuples {
@@ -241,7 +238,7 @@ func (t *table) best(p, mask *packet.Flow, hard bool) *member {
 	return found
 }
 
-// A probe says where a search in a tuple goes on.
+// A probe is where a search in a tuple continues.
 type probe struct {
 	slot int
 	tag  uint8
@@ -256,7 +253,7 @@ func (t *tuple) find(p *packet.Flow) (*member, probe) {
 	return t.next(p, probe{slot, tag})
 }
 
-// next returns what find would without what it has returned so far.
+// next returns the next match of a search at c, nil if none.
 func (t *tuple) next(p *packet.Flow, c probe) (*member, probe) {
 	for i := c.slot; t.tags[i] != 0; i = t.after(i) {
 		if t.tags[i] != c.tag {
@@ -273,7 +270,7 @@ func (t *tuple) next(p *packet.Flow, c probe) (*member, probe) {
 	return nil, c
 }
 
-// holds reports whether p is what the options of a member ask for.
+// holds reports whether p meets a member's option terms.
 func (m *member) holds(p *packet.Flow) bool {
 	for _, o := range m.options {
 		if !o.matches(p) {
@@ -283,7 +280,7 @@ func (m *member) holds(p *packet.Flow) bool {
 	return true
 }
 
-// conjunctive finds the flow of a table that has clauses of conjunctions, and the clauses that led to it.
+// conjunctive searches a table with conjunction clauses. It returns the flow and the clauses behind it.
 func (t *table) conjunctive(c *Classifier, p, mask *packet.Flow) (int, []int) {
 	var hard *member
 	type candidate struct {
@@ -336,8 +333,7 @@ func (t *table) conjunctive(c *Classifier, p, mask *packet.Flow) (int, []int) {
 				return r.index, c.clausesOf(id, clauses)
 			}
 		}
-		// None is complete at this priority: those flows give way to the next
-		// ones below them that look at the same bits.
+		// None is complete at this priority: replace those flows by the next lower ones of the same tuples.
 		next := soft[:0]
 		for _, s := range soft {
 			if s.member.priority != top {
@@ -360,10 +356,10 @@ func (t *table) conjunctive(c *Classifier, p, mask *packet.Flow) (int, []int) {
 	}
 }
 
-// complete returns the conjunctions of which all clauses are among some flows.
+// complete returns the conjunctions whose clauses are all among some flows.
 func (c *Classifier) complete(clauses []int) []uint32 {
 	var ids []uint32
-	have := map[uint32]uint64{} // a bit for each clause
+	have := map[uint32]uint64{} // one bit per clause
 	for _, i := range clauses {
 		for _, a := range c.flows[i].Actions {
 			conj, ok := a.(Conjunction)

@@ -2,11 +2,11 @@ package openflow
 
 import "strings"
 
-// StripColors returns a text without its colours: the sequences that set colours (ECMA-48, SGR) or clear the rest of a line
-// (EL). With colours Open vSwitch leaves a comma before some closing parentheses; it goes with them.
+// StripColors returns a text without colours, the sequences that set them (ECMA-48, SGR) or clear the rest of a line
+// (EL). With colours Open vSwitch leaves a comma before some closing parentheses; it is removed too.
 func StripColors(text string) string {
 	var plain []byte
-	colored := -1 // where in plain the last sequence stood
+	colored := -1 // offset in plain of the last sequence
 	for {
 		i := strings.Index(text, "\x1b[")
 		if i < 0 {
@@ -29,7 +29,7 @@ func StripColors(text string) string {
 	}
 }
 
-// skipColors returns s without the sequences that it begins with, which are two at most.
+// skipColors returns s without its leading sequences, at most two.
 func skipColors(s string) string {
 	for range 4 {
 		n := 0
@@ -44,7 +44,7 @@ func skipColors(s string) string {
 	return s
 }
 
-// sequenceLen is the length of the colour sequence that s begins with; 0 if it is none.
+// sequenceLen is the length of the colour sequence at the start of s; 0 if none.
 func sequenceLen(s string) int {
 	for i := len("\x1b["); i < len(s) && i < 32; i++ {
 		switch c := s[i]; {

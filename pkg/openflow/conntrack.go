@@ -8,26 +8,26 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Connection is an entry of connection tracking: a line of ovs-appctl dpctl/dump-conntrack (ovs-dpctl(8)).
+// A Connection is a conntrack entry: a line of ovs-appctl dpctl/dump-conntrack (ovs-dpctl(8)).
 type Connection struct {
 	Proto       string // "tcp", "udp", "icmp", "icmpv6", "sctp", or a number
-	Orig, Reply Tuple  // the packet that made it, and its reply
-	Start, Stop string // with -s: when, as it is written
+	Orig, Reply Tuple  // the first packet, and its reply
+	Start, Stop string // with -s: the times, as written
 	ID          *uint32
 	Zone        uint16
 	Status      *string // with -m: "SEEN_REPLY|CONFIRMED", "0"
-	Timeout     *uint32 // with -s: seconds until it is forgotten
+	Timeout     *uint32 // with -s: seconds until it expires
 	Mark        uint32
 	Labels      packet.Value
 	State       Attrs // protoinfo: state=ESTABLISHED
 	Helper      string
 	Parent      *Tuple // of a related connection
-	parent      string // "parent", in Open vSwitch 2.x "master"
-	More        Attrs  // what later versions add
+	parent      string // "parent"; in Open vSwitch 2.x "master"
+	More        Attrs  // added by later versions
 }
 
-// A Tuple is a direction of a connection as dump-conntrack prints it. It is not a
-// [packet.Tuple]: it has counters, and of ICMP the identifier, type and code.
+// A Tuple is one direction of a connection as dump-conntrack prints it. Unlike a [packet.Tuple] it has counters and,
+// for ICMP, the identifier, type and code.
 type Tuple struct {
 	Src, Dst         netip.Addr
 	SrcPort, DstPort uint16
@@ -160,7 +160,7 @@ func tupleAddr(s string) (netip.Addr, error) {
 	return a, nil
 }
 
-// Untimed returns the connection without what changes as time goes by: counters, times and identifiers.
+// Untimed returns the connection without what changes over time: counters, times and identifiers.
 func (c Connection) Untimed() Connection {
 	c.Start, c.Stop, c.ID, c.Timeout = "", "", nil, nil
 	for _, t := range []*Tuple{&c.Orig, &c.Reply} {

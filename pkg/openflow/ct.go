@@ -143,7 +143,7 @@ func (n *NAT) arg(s string, offset int) error {
 	return n.addresses(value, offset+len(key)+1)
 }
 
-// addresses reads addr[-addr][:port[-port]], with IPv6 addresses in brackets where ports follow.
+// addresses reads addr[-addr][:port[-port]], with IPv6 addresses in brackets if ports follow.
 func (n *NAT) addresses(s string, offset int) error {
 	addrs, ports := s, ""
 	if end := strings.LastIndexByte(s, ']'); end >= 0 {

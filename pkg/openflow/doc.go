@@ -1,5 +1,5 @@
-// Package openflow parses what ovs-ofctl and ovs-appctl print into values and writes
-// it back: matches, actions, flows, groups, connections, traces.
+// Package openflow parses the output of ovs-ofctl and ovs-appctl into values and
+// prints it again: matches, actions, flows, groups, connections, traces.
 //
 // # What is read
 //
@@ -11,13 +11,13 @@
 //   - the reply of ofproto/trace and ofproto/trace-packet-out: [ParseTrace]
 //
 // A value prints as it was read, byte by byte: load stays load, set_field stays
-// set_field. [StripColors] removes colours first and can put them back.
-// [Parts] are an action piece by piece, for who puts names behind its values.
+// set_field. [StripColors] removes colours first and can restore them.
+// [Parts] splits an action into pieces, to annotate its values with names.
 //
 // # What is executed
 //
-// [Replay] walks a trace's reply and executes the actions it names on the flow
-// it began with, so that the flow is known at every step: which packet left by
-// which port with which tunnel fields, which zone a packet was sent to. The
-// reply's own "Final flow" checks it.
+// [Replay] walks a trace's reply and executes its actions on the initial flow, so
+// that the flow is known at every step: which packet left through which port with
+// which tunnel fields, which zone a packet was sent to. The reply's own "Final
+// flow" verifies it.
 package openflow

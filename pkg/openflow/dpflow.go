@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// A DatapathFlow is a megaflow of the datapath's cache: a line of ovs-appctl dpctl/dump-flows (ovs-dpctl(8)). It is not
-// a [FlowEntry]: it has the datapath's fields, actions and ports.
+// A DatapathFlow is a megaflow in the datapath's cache: a line of ovs-appctl dpctl/dump-flows (ovs-dpctl(8)). Unlike a
+// [FlowEntry] it has the datapath's fields, actions and ports.
 type DatapathFlow struct {
 	UFID    string // with -m
 	Key     Attrs  // recirc_id(0), in_port(2), eth(src=…)
 	Actions Attrs
 	Packets uint64
 	Bytes   uint64
-	Used    time.Duration // since the last packet, to the millisecond; negative: never
+	Used    time.Duration // since the last packet, in ms precision; negative: never
 	Flags   string        // TCP flags seen: "SFP."
 
-	// What follows the TCP flags and the actions: offloaded:yes, dp:tc, dp-extra-info:…
+	// After the TCP flags, and after the actions: offloaded:yes, dp:tc, dp-extra-info:…
 	Offload, Extra []Property
 }
 
-// A Property is a word of a line: "dp:ovs".
+// A Property is a word in a line: "dp:ovs".
 type Property struct{ Key, Value string }
 
 // ParseDatapathFlow reads a line of dpctl/dump-flows.
@@ -47,7 +47,7 @@ func ParseDatapathFlow(line string) (DatapathFlow, error) {
 	return f, in(err, line)
 }
 
-// separator stands between the properties of a flow; there is no space within its key and its actions.
+// separator separates the properties of a flow; its key and its actions contain no space.
 const separator = ", "
 
 // properties reads ", packets:1, bytes:2, …, actions:…".
@@ -94,7 +94,7 @@ func (f *DatapathFlow) property(key, value string) (err error) {
 	return err
 }
 
-// end reads the actions, and what may follow them.
+// end reads the actions and anything after them.
 func (f *DatapathFlow) end(text string, at int) error {
 	actions, extra, _ := strings.Cut(text, separator)
 	for extra != "" {

@@ -7,12 +7,11 @@ import (
 	"sync"
 )
 
-// A Dump is what a dump command printed, entry by entry: the heads of the switch's replies and what they list.
+// A Dump is a dump command's output, entry by entry: the heads of the switch's replies and what they list.
 type Dump []Entry
 
-// An Entry is a part of a dump: a [Reply], a [Heading], a [FlowEntry], [GroupEntry], [MeterEntry], [PortDesc],
-// [TLVTable], [FDBEntry], [DatapathFlow] or [Connection]. String writes it as it was printed, without the space before
-// it.
+// An Entry is a part of a dump: a [Reply], [Heading], [FlowEntry], [GroupEntry], [MeterEntry], [PortDesc], [TLVTable],
+// [FDBEntry], [DatapathFlow] or [Connection]. String writes it as printed, without the leading space.
 type Entry interface{ String() string }
 
 // Entries returns the entries of one type.
@@ -31,7 +30,7 @@ type Reply struct {
 	Type    string // "OFPST_FLOW reply"
 	Version string // "1.5"; "" for OpenFlow 1.0
 	XID     uint32
-	Flags   string // "[more]": the next reply continues this one
+	Flags   string // "[more]": continued in the next reply
 }
 
 // String writes the head as ovs-ofctl(8) does.
@@ -63,8 +62,8 @@ func parseReply(line string) (Reply, bool) {
 	return r, err == nil && r.String() == line
 }
 
-// A Heading is a line above entries that says nothing of its own: the titles of
-// fdb/show, "flow-dump from the main thread:", or an empty line.
+// A Heading is a line above entries without content of its own: the titles of fdb/show, "flow-dump from the main
+// thread:", or an empty line.
 type Heading string
 
 // String returns the line.
@@ -78,9 +77,9 @@ func fdbHeading(line string) bool {
 	return len(line) < 80 && strings.EqualFold(strings.Join(strings.Fields(line), " "), "port VLAN MAC Age")
 }
 
-// ParseDump reads what ovs-ofctl dump-flows, dump-groups, dump-meters, dump-ports-desc and dump-tlv-map, and ovs-appctl
-// fdb/show, dpctl/dump-flows and dpctl/dump-conntrack print, one or several of them. A line that is none of theirs is a
-// [*SyntaxError], and so is one without colours taken out, see [StripColors].
+// ParseDump parses the output of ovs-ofctl dump-flows, dump-groups, dump-meters, dump-ports-desc and dump-tlv-map, and
+// of ovs-appctl fdb/show, dpctl/dump-flows and dpctl/dump-conntrack, one or several of them. Any other line is a
+// [*SyntaxError], and so is a coloured one; see [StripColors].
 func ParseDump(text string) (Dump, error) {
 	if dump, ok := parsePieces(flowPieces(text, min(runtime.GOMAXPROCS(0), len(text)/leastPiece))); ok {
 		return dump, nil
@@ -90,10 +89,10 @@ func ParseDump(text string) (Dump, error) {
 	return p.dump, err
 }
 
-// leastPiece is how much text is worth a processor of its own, in bytes.
+// leastPiece is the text size, in bytes, that is worth a processor.
 const leastPiece = 64 << 10
 
-// flowPieces cuts a dump into n pieces of like size, or fewer, all but the first of which begin with a flow.
+// flowPieces splits a dump into at most n pieces of similar size; all but the first start with a flow.
 func flowPieces(text string, n int) []string {
 	var pieces []string
 	for ; n > 1; n-- {
@@ -108,8 +107,8 @@ func flowPieces(text string, n int) []string {
 	return append(pieces, text)
 }
 
-// parsePieces reads the pieces of a dump side by side. Not ok: what a piece says depends on the one before it, or one
-// cannot be read, and the dump has to be read from its beginning.
+// parsePieces parses the pieces of a dump in parallel. If a piece depends on the one before it or cannot be read, ok is
+// false: the dump must be parsed from the start.
 func parsePieces(pieces []string) (dump Dump, ok bool) {
 	if len(pieces) < 2 {
 		return nil, false
@@ -136,13 +135,13 @@ func parsePieces(pieces []string) (dump Dump, ok bool) {
 type dumpParser struct {
 	Reader
 	text       string
-	pos, start int // of the next line, and of the entry being read
+	pos, start int // of the next line, and of the current entry
 	reply      Reply
-	fdb        bool // below the titles of fdb/show
+	fdb        bool // below an fdb/show title
 	dump       Dump
 }
 
-// all reads the text to its end, or to the first line that is none of a dump's.
+// all reads the text up to its end or the first line that is not a dump's.
 func (p *dumpParser) all() error {
 	for p.pos < len(p.text) {
 		e, err := p.entry()
@@ -154,10 +153,10 @@ func (p *dumpParser) all() error {
 	return nil
 }
 
-// options reports whether what follows are the entries of a table of tunnel options.
+// options reports whether the entries of a tunnel option table follow.
 func (p *dumpParser) options() bool { return strings.HasPrefix(p.reply.Type, "NXT_TLV_TABLE") }
 
-// line returns the next line without moving past it.
+// line returns the next line without consuming it.
 func (p *dumpParser) line() string {
 	line, _, _ := strings.Cut(p.text[p.pos:], "\n")
 	return line
@@ -169,7 +168,7 @@ func (p *dumpParser) next() string {
 	return strings.TrimRight(line, "\r")
 }
 
-// paragraph returns the next line and those after it that continue it.
+// paragraph returns the next line and its continuation lines.
 func (p *dumpParser) paragraph(continues func(string) bool) string {
 	start := p.pos
 	end := start + len(p.line())
@@ -209,7 +208,7 @@ func (p *dumpParser) entry() (Entry, error) {
 	return p.oneLine(line)
 }
 
-// oneLine reads an entry that is a single line.
+// oneLine reads a single-line entry.
 func (p *dumpParser) oneLine(line string) (Entry, error) {
 	switch {
 	case p.fdb:

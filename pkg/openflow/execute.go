@@ -6,7 +6,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// action executes the action of line n, which w has just passed.
+// action executes the action in line n, which w has just passed.
 func (m *machine) action(w *walk, n *Node) {
 	switch a := n.Action.(type) {
 	case SetField:
@@ -53,21 +53,21 @@ func (m *machine) action(w *walk, n *Node) {
 	case Drop:
 		m.drop(n)
 	case Resubmit, GotoTable, Meter, SetQueue, PopQueue, Note, Conjunction, Learn, Exit, WriteActions, ClearActions:
-		// What a resubmit found is in the lines that follow; the others change nothing that the packet shows.
+		// The following lines show what a resubmit found; the others change nothing visible in the packet.
 	default:
 		if port, ok := firstMember(n.Action); ok {
 			m.output(w, n, Output{Port: port})
 			return
 		}
 		if next := w.peek(); next != nil && next.Kind == NodeDetail && strings.Contains(next.Text, " is now ") {
-			return // the reply says what it did
+			return // the reply shows what it did
 		}
 		m.emit(Event{Kind: EventUnknown, Node: n, Text: n.Text})
 	}
 }
 
-// firstMember is the port that a bundle action sends to, as far as its arguments tell: with active_backup, which
-// OVN uses, the first member unless its link is dead.
+// firstMember is the port that a bundle action sends to, as far as its arguments show: with active_backup, which OVN
+// uses, the first member unless its link is down.
 func firstMember(a Action) (packet.PortID, bool) {
 	bundle, ok := a.(Other)
 	if !ok || bundle.Name != "bundle" {
@@ -82,8 +82,8 @@ func firstMember(a Action) (packet.PortID, bool) {
 	return packet.PortID{}, false
 }
 
-// drop is what the reply prints for a flow without actions, and also below a
-// lookup that found nothing, where the step already says so.
+// drop handles "drop", printed for a flow without actions and also below a failed lookup, where the step already covers
+// it.
 func (m *machine) drop(n *Node) {
 	if m.step >= 0 && m.events[m.step].Step.Miss != Hit {
 		return
@@ -144,8 +144,8 @@ func (m *machine) popVLAN() {
 	m.flow.SetUint("vlan_tci1", 0)
 }
 
-// conntrack sends the packet to connection tracking. The reply prints what is
-// inside of ct on lines of their own, or "drop" if there is nothing inside.
+// conntrack sends the packet to conntrack. The reply prints ct's nested actions on lines of their own, or "drop" if
+// there are none.
 func (m *machine) conntrack(w *walk, n *Node, a CT) {
 	ct := &ConntrackEvent{Action: a, Zone: a.Zone, Fork: -1}
 	if a.ZoneSrc != nil {
@@ -177,7 +177,7 @@ func (m *machine) untrack() {
 	m.tracked = false
 }
 
-// inside executes the lines of what is inside of ct.
+// inside executes the lines of ct's nested actions.
 func (m *machine) inside(w *walk, a CT) {
 	lines := len(a.Exec)
 	if a.NAT != nil {
@@ -202,7 +202,7 @@ func (m *machine) inside(w *walk, a CT) {
 	}
 }
 
-// marks says which bits of mark and label the actions of exec write, and what p, the packet after them, has there.
+// marks sets which bits of mark and label exec's actions write, and their values in p, the packet after them.
 func (ct *ConntrackEvent) marks(p *packet.Flow) {
 	var mask, label packet.Value
 	write := func(f *packet.Field, bits packet.Value) {
@@ -227,21 +227,21 @@ func (ct *ConntrackEvent) marks(p *packet.Flow) {
 	ct.Label, ct.LabelMask = p.Get(packet.MustField("ct_label")).And(label), label
 }
 
-// clone executes the actions inside of clone, which the reply prints on the lines after it, and puts everything back.
+// clone executes a clone's actions, which the reply prints on the following lines, and restores everything.
 func (m *machine) clone(w *walk, a Clone) {
 	if tracked := m.tracked; !a.Actions.reversible() {
 		defer func() { m.tracked = tracked }()
 	}
 	m.isolated(func() {
 		m.follow(w, a.Actions)
-		// What the last action inside led to.
+		// What the last nested action did.
 		for n := w.peek(); n != nil && (n.Kind != NodeAction || m.elided); n = w.peek() {
 			m.next(w)
 		}
 	})
 }
 
-// follow executes lines as long as they are those of a list of actions.
+// follow executes lines as long as they match a list of actions.
 func (m *machine) follow(w *walk, list Actions) {
 	for i, a := range list {
 		n := m.expect(w, a)
@@ -268,7 +268,7 @@ func (m *machine) followRest(w *walk, list Actions) {
 	}
 }
 
-// reversible reports whether Open vSwitch can execute a clone of the actions without a clone in the datapath.
+// reversible reports whether Open vSwitch can clone the actions without a datapath clone.
 func (list Actions) reversible() bool {
 	for _, a := range list {
 		switch a.(type) {
@@ -279,8 +279,8 @@ func (list Actions) reversible() bool {
 	return true
 }
 
-// expect executes lines up to the action that must come next, which it returns without executing it. It returns nil if
-// another one comes, because an error ended the list.
+// expect executes lines up to the action that must come next and returns it unexecuted. It returns nil if another comes
+// instead, because an error ended the list.
 func (m *machine) expect(w *walk, want Action) *Node {
 	for n := w.peek(); n != nil; n = w.peek() {
 		if n.Kind != NodeAction {
@@ -295,7 +295,7 @@ func (m *machine) expect(w *walk, want Action) *Node {
 	return nil
 }
 
-// group executes the buckets of a group, each on a copy of the packet.
+// group executes a group's buckets, each on a copy of the packet.
 func (m *machine) group(w *walk, n *Node, a Group) {
 	g := &GroupEvent{ID: a.ID}
 	for _, next := range w.rest {
@@ -315,21 +315,21 @@ func (m *machine) group(w *walk, n *Node, a Group) {
 	m.emit(Event{Kind: EventGroup, Node: n, Group: g})
 }
 
-// checkPktLarger follows both results. The reply prints the rest of the flow's
-// actions twice: first as if the packet were larger, then as if it were not.
+// checkPktLarger follows both results. The reply prints the rest of the flow's actions twice: first as if the packet
+// were larger, then as if not.
 func (m *machine) checkPktLarger(w *walk, n *Node, a CheckPktLarger) {
 	first, second := halves(w.rest)
 	w.rest = nil
 	lines := first
 	m.branches(n, a, func() {
-		if len(lines) != 1 || lines[0].Action != (Drop{}) { // there is no rest
+		if len(lines) != 1 || lines[0].Action != (Drop{}) { // nothing follows
 			m.run(lines)
 		}
 		lines = second
 	})
 }
 
-// branches calls rest once for each result of check_pkt_larger.
+// branches calls rest once per result of check_pkt_larger.
 func (m *machine) branches(n *Node, a CheckPktLarger, rest func()) {
 	tracked := m.tracked
 	for bit := uint64(1); ; bit-- {
@@ -345,7 +345,7 @@ func (m *machine) branches(n *Node, a CheckPktLarger, rest func()) {
 	}
 }
 
-// halves splits lines where their actions begin again. If they do not, there is only a first half.
+// halves splits lines where their actions repeat. If they do not, there is only a first half.
 func halves(lines []*Node) (first, second []*Node) {
 	var at []int
 	for i, n := range lines {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// DefaultPriority is the priority of a flow that names none.
+// DefaultPriority is the priority of a flow without one.
 const defaultPriority = 32768
 
 // A FlowEntry is a flow of a table: a line of ovs-ofctl dump-flows.
 type FlowEntry struct {
 	Cookie   uint64
-	Table    Table // NoTable: the line names none, which means 0
+	Table    Table // NoTable: the line has none, which means 0
 	Priority int
 	Match    Match
 	Actions  Actions
@@ -25,7 +25,7 @@ type FlowEntry struct {
 	Flags                    []string // "send_flow_rem", "check_overlap"
 }
 
-// FlowStats says how much a flow was used.
+// FlowStats are a flow's usage counters.
 type FlowStats struct {
 	Duration         time.Duration // since it was added
 	Packets, Bytes   uint64
@@ -34,7 +34,7 @@ type FlowStats struct {
 
 var flowFlags = []string{"send_flow_rem", "check_overlap", "reset_counts", "no_packet_counts", "no_byte_counts"}
 
-// property reads a word that is not part of the match.
+// property reads a word that is not in the match.
 func (e *FlowEntry) property(key, value string, hasValue bool) (known bool, err error) {
 	if !hasValue {
 		if slices.Contains(flowFlags, key) {
@@ -91,7 +91,7 @@ func atoi(s string) (int, error) {
 	return int(n), err
 }
 
-// String writes the line as ovs-ofctl(8) does, without the space before it.
+// String writes the line as ovs-ofctl(8) does, without the leading space.
 func (e FlowEntry) String() string {
 	var b strings.Builder
 	add := func(ok bool, format string, args ...any) {
@@ -127,7 +127,7 @@ func (e FlowEntry) String() string {
 	return b.String()
 }
 
-// seconds writes a duration as ovs-ofctl does: with no, three or nine decimals.
+// seconds writes a duration as ovs-ofctl does: with 0, 3 or 9 decimals.
 func seconds(d time.Duration) string {
 	whole, rest := d/time.Second, d%time.Second
 	switch {

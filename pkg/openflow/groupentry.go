@@ -17,17 +17,17 @@ type GroupEntry struct {
 	Buckets []Bucket
 }
 
-// A Bucket is one list of actions of a group.
+// A Bucket is one of a group's action lists.
 type Bucket struct {
-	ID         int // -1: none was written
-	Weight     int // -1: none was written, which means 1
+	ID         int // -1: not written
+	Weight     int // -1: not written, which means 1
 	WatchPort  packet.PortID
 	WatchGroup uint32
 	Watch      bool // WatchPort was written
 	Actions    Actions
 }
 
-// ParseGroupEntry reads a line of dump-groups, or one written for add-group.
+// ParseGroupEntry parses a line of dump-groups, or one for add-group.
 func ParseGroupEntry(line string) (GroupEntry, error) {
 	var g GroupEntry
 	if len(line) > maxActions {
@@ -105,7 +105,7 @@ func parseBuckets(text string, base int) ([]Bucket, error) {
 	}
 }
 
-// nextBucket is where the bucket that text begins with ends.
+// nextBucket returns where the first bucket in text ends.
 func nextBucket(text string, base int) (int, error) {
 	c := cursor{text: text, base: base}
 	for !c.done() {
@@ -169,7 +169,7 @@ func (b *Bucket) property(text string) (known bool, err error) {
 	return true, err
 }
 
-// String writes the line as ovs-ofctl(8) does, without the space before it.
+// String writes the line as ovs-ofctl(8) does, without the leading space.
 func (g GroupEntry) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "group_id=%d", g.ID)

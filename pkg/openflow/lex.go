@@ -8,20 +8,20 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Bounds on what is read: no reply or dump of a real switch comes near them.
+// Bounds on input; no reply or dump of a real switch comes near them.
 const (
 	maxDepth   = 64      // of nested actions
-	maxActions = 1 << 17 // bytes of one list of actions
+	maxActions = 1 << 17 // bytes of an action list
 )
 
-// A SyntaxError says what is wrong with a text, and where.
+// A SyntaxError is a fault in a text, with its place.
 type SyntaxError = packet.SyntaxError
 
 func fault(offset int, msg string) error {
 	return &SyntaxError{Offset: offset, Msg: msg}
 }
 
-// A word is one action or argument before it is understood: name, name:body or name(body), each with ->dst or not.
+// A word is an unparsed action or argument: name, name:body or name(body), optionally with ->dst.
 type word struct {
 	name, body, dst string
 	form            form
@@ -29,8 +29,7 @@ type word struct {
 	bodyAt          int // of the body in the whole text
 }
 
-// A cursor walks over a text. base is its place in the whole text, so that
-// errors name the offset in what the caller gave.
+// A cursor walks over a text. base is its offset in the whole text, so that errors name offsets in the caller's text.
 type cursor struct {
 	text string
 	pos  int
@@ -45,8 +44,7 @@ func (c *cursor) skip(chars string) {
 
 func (c *cursor) done() bool { return c.pos >= len(c.text) }
 
-// until moves to the next of the stop characters that is outside of quotes and
-// parentheses, or to the end, and returns what was passed.
+// until moves to the next stop character outside quotes and parentheses, or to the end, and returns what was passed.
 func (c *cursor) until(stop string) (string, error) {
 	start, depth := c.pos, 0
 	for ; c.pos < len(c.text); c.pos++ {
@@ -75,7 +73,7 @@ func (c *cursor) until(stop string) (string, error) {
 	return c.text[start:], nil
 }
 
-// words splits a list of actions.
+// words splits an action list.
 func words(text string, base int) ([]word, error) {
 	c := cursor{text: text, base: base}
 	var list []word
@@ -137,7 +135,7 @@ func (c *cursor) word() (word, error) {
 	return w, nil
 }
 
-// group returns what lies between here and the ) that closes the ( before, and moves past it.
+// group returns the text up to the ) that closes the preceding (, and moves past it.
 func (c *cursor) group() (string, error) {
 	start := c.pos
 	body, err := c.until(")")
@@ -148,7 +146,7 @@ func (c *cursor) group() (string, error) {
 	return body, err
 }
 
-// cutArrow splits "value->dst". An arrow in a quoted name is none, nor is one that nothing follows.
+// cutArrow splits "value->dst". An arrow in a quoted name or with nothing after it is not one.
 func cutArrow(s string) (before, after string) {
 	if i := strings.LastIndex(s, "->"); i >= 0 && i+2 < len(s) && !strings.Contains(s[i:], `"`) {
 		return s[:i], s[i+2:]
@@ -156,7 +154,7 @@ func cutArrow(s string) (before, after string) {
 	return s, ""
 }
 
-// read reads a number into as many bits as it is to have.
+// read reads a number that must fit the type of to.
 func read[T uint8 | uint16 | uint32 | uint64](to *T, s string, offset int) error {
 	n, err := number(s, bits.Len64(uint64(^T(0))), offset)
 	*to = T(n)
@@ -179,7 +177,7 @@ func number(s string, bits, offset int) (uint64, error) {
 	return n, nil
 }
 
-// fewDigits reads a decimal number that is no longer than most.
+// fewDigits reads a decimal number no longer than most.
 func fewDigits(s string) (n uint64, ok bool) {
 	if s == "" || len(s) > 18 {
 		return 0, false

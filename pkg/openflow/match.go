@@ -6,19 +6,19 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Match says which packets a flow is for. The empty Match is for all.
+// A Match selects the packets of a flow. The empty Match selects all.
 type Match struct {
-	Terms []Term // all of them must hold; in the order in which they were read
+	Terms []Term // all must hold; in the order read
 }
 
-// A Term is one condition of a match: a keyword (ip, tcp6) or a field of which some bits have given values.
+// A Term is one condition of a match: a keyword (ip, tcp6) or a field some of whose bits have given values.
 type Term struct {
 	Keyword     string // "" for a field
 	Field       *packet.Field
 	Value, Mask packet.Value
-	Name        string        // how the field was called, if not by its Label
-	Port        packet.PortID // of in_port, which may be known by name only
-	Absent      bool          // a tunnel option that must not be there ("NP"); with neither it nor a Mask, one of any value
+	Name        string        // the field's name as written, if not its Label
+	Port        packet.PortID // of in_port, which may be known only by name
+	Absent      bool          // a tunnel option that must be absent ("NP"); without this or a Mask, any value
 }
 
 const maxMatch = 1 << 16
@@ -29,7 +29,7 @@ func ParseMatch(s string) (Match, error) {
 	if len(s) > maxMatch {
 		return m, &SyntaxError{Text: s, Msg: "match too long"}
 	}
-	var proto uint8 // what is known so far: tp_src means udp_src after udp
+	var proto uint8 // known so far: tp_src means udp_src after udp
 	terms := packet.NewTerms(s)
 	for terms.Next() {
 		t, err := parseTerm(proto, terms.Key, terms.Value, terms.HasValue)
@@ -44,7 +44,7 @@ func ParseMatch(s string) (Match, error) {
 	return m, terms.Err
 }
 
-// parseTerm reads a term of a match on packets of an IP protocol.
+// parseTerm parses a match term for packets of an IP protocol.
 func parseTerm(proto uint8, key, value string, hasValue bool) (Term, error) {
 	if !hasValue {
 		if _, ok := packet.LookupKeyword(key); ok {
@@ -66,7 +66,7 @@ func parseTerm(proto uint8, key, value string, hasValue bool) (Term, error) {
 	return t.read(value)
 }
 
-// proto is the IP protocol that the term asks for; 0 if it asks for none.
+// proto is the IP protocol that the term requires; 0 if none.
 func (t Term) proto() uint8 {
 	switch {
 	case t.Keyword != "":
@@ -83,7 +83,7 @@ func (t Term) present() bool {
 	return t.Field != nil && t.Mask.IsZero() && !t.Absent && strings.HasPrefix(t.Field.Name, "tun_metadata")
 }
 
-// read fills in the value of a term.
+// read parses a term's value.
 func (t Term) read(value string) (Term, error) {
 	switch {
 	case t.Field.Name == "in_port":
@@ -134,7 +134,7 @@ func (t Term) String() string {
 	return name + "=" + t.Field.PrintMatch(t.Value, t.Mask)
 }
 
-// Field returns the term about the field of that name, which may be any of the field's names.
+// Field returns the term for the field with that name or alias.
 func (m Match) Field(name string) (Term, bool) {
 	f, ok := packet.Lookup(name)
 	if !ok {
@@ -148,7 +148,7 @@ func (m Match) Field(name string) (Term, bool) {
 	return Term{}, false
 }
 
-// Matches reports whether the match is for packet p. Ports known by name only are compared by name.
+// Matches reports whether packet p matches. Ports known only by name are compared by name.
 func (m Match) Matches(p *packet.Flow) bool {
 	for _, t := range m.Terms {
 		if !t.matches(p) {

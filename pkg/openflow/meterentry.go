@@ -12,7 +12,7 @@ type MeterEntry struct {
 	Bands []Band
 }
 
-// A Band says what a meter does with what exceeds a rate.
+// A Band is what a meter does with traffic above a rate.
 type Band struct {
 	Type      string // "drop", "dscp_remark"
 	Rate      uint32 // kb/s or packets/s
@@ -94,7 +94,7 @@ func (b *Band) property(key, value string) error {
 	return fault(0, "unknown property of a band "+key)
 }
 
-// String writes the meter as dump-meters does: a line for it, and one for each band.
+// String writes the meter as dump-meters does: one line, and one per band.
 func (m MeterEntry) String() string {
 	s := "meter=" + m.ID + " "
 	for _, f := range m.Flags {

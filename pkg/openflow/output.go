@@ -51,7 +51,7 @@ func (m *machine) output(w *walk, n *Node, a Output) {
 	}
 }
 
-// spread follows a packet into all the bridges that NORMAL or FLOOD send it to.
+// spread follows a packet into every bridge that NORMAL or FLOOD sends it to.
 func (m *machine) spread(w *walk) {
 	for n := w.peek(); n != nil; n = w.peek() {
 		switch n.Kind {
@@ -66,7 +66,7 @@ func (m *machine) spread(w *walk) {
 	}
 }
 
-// refusals are words in a detail which say that the packet was not sent.
+// refusals are words in a detail that mean the packet was not sent.
 var refusals = []string{"skipping output", "skipping bpdu output", "Nonexistent output port", "routing failed", "neighbor cache miss",
 	"decided against output", "Not tunneling", "lacks Ethernet address", "header build failed", "Dropping packet", "dropping", "Cannot truncate"}
 
@@ -94,7 +94,7 @@ func (out *OutputEvent) remark(n *Node) {
 	}
 }
 
-// address reads an address; an IPv6 address that holds an IPv4 one is the latter.
+// address parses an address; an IPv4-mapped IPv6 address becomes IPv4.
 func address(s string) netip.Addr {
 	a, err := netip.ParseAddr(s)
 	if err != nil {
@@ -103,7 +103,7 @@ func address(s string) netip.Addr {
 	return a.Unmap()
 }
 
-// outer is the packet around a tunnelled one, as far as the reply says.
+// outer is the outer header of a tunnelled packet, as far as known.
 func (out *OutputEvent) outer() packet.Flow {
 	var p packet.Flow
 	set := func(name, value string) {

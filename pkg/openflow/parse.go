@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// ParseActions reads a list of actions as ovs-ofctl(8) prints it. Actions of later versions are kept as Other; what
+// ParseActions parses an action list as printed by ovs-ofctl(8). Actions of later versions are kept as Other; what
 // cannot be read at all is a [*SyntaxError] with its offset.
 func ParseActions(s string) (Actions, error) {
 	if len(s) > maxActions {
@@ -31,7 +31,7 @@ func ParseAction(s string) (Action, error) {
 	return actions[0], nil
 }
 
-// in makes err one about the whole text.
+// in makes err refer to the whole text.
 func in(err error, text string) error {
 	if e, ok := errors.AsType[*SyntaxError](err); ok {
 		return &SyntaxError{Text: text, Offset: e.Offset, Msg: e.Msg}
@@ -58,7 +58,7 @@ func parseActions(text string, base, depth int) (Actions, error) {
 	return actions, nil
 }
 
-// action makes an action of a word.
+// action parses a word.
 func (w word) action(depth int) (Action, error) {
 	if read, ok := readers[w.name+suffixes[w.form]]; ok {
 		return read(w)
@@ -86,7 +86,7 @@ func (w word) action(depth int) (Action, error) {
 
 var suffixes = [...]string{formBare: "", formColon: ":", formParen: "("}
 
-// readers holds the actions that nest no others, by name and form.
+// readers parse the actions without nested ones, by name and form.
 var readers map[string]func(word) (Action, error)
 
 func init() {
@@ -129,7 +129,7 @@ func init() {
 	}
 }
 
-// of reads an action that has one argument, which is read by itself.
+// of reads an action with one argument that has its own reader.
 func of[T any](read func(word, string) (T, error), action func(T) Action) func(word) (Action, error) {
 	return func(w word) (Action, error) {
 		arg, err := read(w, w.body)
@@ -137,7 +137,7 @@ func of[T any](read func(word, string) (T, error), action func(T) Action) func(w
 	}
 }
 
-// numbered reads a number that stands alone.
+// numbered reads a bare number.
 func numbered[T uint16 | uint32](w word, s string) (n T, err error) {
 	err = read(&n, s, w.bodyAt)
 	return n, err
@@ -149,7 +149,7 @@ func plain(a Action) func(word) (Action, error) {
 
 func (w word) fault(msg string) error { return fault(w.offset, w.name+": "+msg) }
 
-// barePort reads an output written as a port alone: 5, LOCAL, NORMAL, "eth0".
+// barePort reads an output written as just a port: 5, LOCAL, NORMAL, "eth0".
 func barePort(name string) (packet.PortID, bool) {
 	port, err := packet.ParsePort(name)
 	return port, err == nil && (port.Name == "" || name[0] == '"')
@@ -224,7 +224,7 @@ func (w word) controller() (Action, error) {
 	return c, nil
 }
 
-// hex reads bytes written as hex digits with dots between them.
+// hex reads bytes written as hex digits separated by dots.
 func (w word) hex(s string) ([]byte, error) {
 	b, err := hex.DecodeString(strings.ReplaceAll(s, ".", ""))
 	if err != nil {
@@ -258,7 +258,7 @@ func (w word) setField() (Action, error) {
 	return set, nil
 }
 
-// within moves an error about a part of the text to the part's offset.
+// within shifts an error in a part of the text by the part's offset.
 func within(err error, offset int) error {
 	if e, ok := errors.AsType[*SyntaxError](err); ok {
 		return fault(offset+e.Offset, e.Msg)
@@ -293,7 +293,7 @@ func (w word) move() (Action, error) {
 	return Move{src, dst}, err
 }
 
-// modifies says which field each of OpenFlow 1.0's actions writes.
+// modifies maps OpenFlow 1.0's actions to the fields they write.
 var modifies = map[string]string{
 	"mod_dl_src": "eth_src", "mod_dl_dst": "eth_dst", "mod_vlan_vid": "dl_vlan", "mod_vlan_pcp": "dl_vlan_pcp",
 	"set_vlan_vid": "dl_vlan", "set_vlan_pcp": "dl_vlan_pcp",

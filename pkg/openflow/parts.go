@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// A Part is a piece of an action as ovs-ofctl(8) writes it: text, or the actions within the action. Whoever prints part
-// by part can put something behind the values in an action, such as their names.
+// A Part is a piece of an action as ovs-ofctl(8) writes it: text, or nested actions. Printing part by part allows
+// annotating values, for example with their names.
 type Part struct {
 	Text    string
-	Of      any     // what Text stands for: an [Action], [Table], [Zone], [Userdata] or [LearnArg]; nil: nothing of its own
-	Actions Actions // in place of Text
+	Of      any     // what Text stands for: an [Action], [Table], [Zone], [Userdata] or [LearnArg]; nil if nothing
+	Actions Actions // instead of Text
 }
 
 type (
 	// A Zone is a conntrack zone, as a [Part].
 	Zone uint16
-	// Userdata are the bytes for the controller, as a [Part].
+	// Userdata is the bytes for the controller, as a [Part].
 	Userdata []byte
 )
 
 // String writes the bytes as ovs-ofctl(8) does.
 func (u Userdata) String() string { return dotted(u) }
 
-// Parts returns the pieces of an action, in order. Most actions are one piece.
+// Parts returns the pieces of an action in order. Most actions are one piece.
 func Parts(a Action) []Part {
 	if p, ok := a.(interface{ parts() []Part }); ok {
 		return p.parts()
@@ -34,7 +34,7 @@ func Parts(a Action) []Part {
 // An argList collects the arguments of an action.
 type argList []Part
 
-// add adds an argument, if there is one.
+// add adds an argument if given.
 func (l *argList) add(given bool, text string, of any) {
 	if given {
 		l.comma()
@@ -48,13 +48,13 @@ func (l *argList) comma() {
 	}
 }
 
-// of returns the action with that name and these arguments.
+// of returns the action of that name with these arguments.
 func (l argList) of(name string) []Part {
 	parts := append(make([]Part, 0, len(l)+2), Part{Text: name + "("})
 	return append(append(parts, l...), Part{Text: ")"})
 }
 
-// join writes parts as they are.
+// join concatenates parts.
 func join(parts []Part) string {
 	var b strings.Builder
 	for _, p := range parts {

@@ -38,7 +38,7 @@ func (o Output) String() string {
 	return "output:" + o.Port.String()
 }
 
-// reserved writes the reserved ports, which stand without "output:".
+// reserved writes the port, a reserved one without "output:".
 func (o Output) reserved() string {
 	text := o.Port.String()
 	if text[0] >= '0' && text[0] <= '9' || o.Port.Number == packet.PortController {
@@ -47,7 +47,7 @@ func (o Output) reserved() string {
 	return text
 }
 
-// dotted writes bytes as hex digits with dots between them.
+// dotted writes bytes as hex digits separated by dots.
 func dotted(b []byte) string {
 	digits := hex.EncodeToString(b)
 	var s strings.Builder
@@ -106,7 +106,7 @@ func (a Resubmit) String() string {
 	return "resubmit(" + port + "," + table + ")"
 }
 
-// String writes the name of the table where it is known, else its number.
+// String writes the table's name if known, else its number.
 func (t Table) String() string {
 	if t.Name != "" {
 		return packet.QuoteName(t.Name)
@@ -138,7 +138,7 @@ func (n NAT) String() string {
 	return "nat(" + strings.Join(args, ",") + ")"
 }
 
-// ends writes the range of addresses and ports.
+// ends writes the address and port range.
 func (n NAT) ends() string {
 	addr := func(a netip.Addr) string {
 		if a.Is6() && n.MinPort != 0 {
@@ -245,7 +245,7 @@ func joinArgs(args []Arg) string {
 	return strings.Join(texts, ",")
 }
 
-// String writes the argument as it was read.
+// String writes the argument as read.
 func (a Arg) String() string {
 	switch a.sep {
 	case 0:

@@ -6,31 +6,31 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Reader reads the flows of a dump. The flows of a bridge say the same things over and over; a Reader understands
-// each of them once, and the flows it returns share what they have in common: their matches and actions must not be
-// written to. The zero Reader is ready to use, by one goroutine at a time.
+// A Reader reads a dump's flows. A bridge's flows repeat themselves; a Reader parses each part once, and the flows it
+// returns share matches and actions, which must not be modified. The zero Reader is ready to use, by one goroutine at a
+// time.
 type Reader struct {
 	lines int
-	known int // bytes of what is remembered
+	known int // bytes remembered
 	terms map[string]*knownTerm
 	lists map[string]Actions // and single actions
-	room  []Term             // for the matches of flows to come
+	room  []Term             // for the matches of later flows
 }
 
 // A knownTerm is a term that means the same in every match.
 type knownTerm struct {
 	Term
-	proto uint8 // the IP protocol that it asks for; 0: any
+	proto uint8 // the IP protocol it requires; 0: any
 }
 
-// Bounds on what a Reader remembers, in bytes of text, all of it and one part.
+// Bounds on what a Reader remembers, in bytes of text: in total, and per part.
 const (
 	maxKnown     = 4 << 20
 	maxKnownText = 1 << 12
 	roomTerms    = 128
 )
 
-// remember makes room for a text to be remembered.
+// remember makes room to remember a text.
 func (r *Reader) remember(text string) {
 	if r.known += len(text) + 64; r.known > maxKnown {
 		clear(r.terms)
@@ -39,7 +39,7 @@ func (r *Reader) remember(text string) {
 	}
 }
 
-// FlowEntry reads a line of dump-flows, or one written for add-flow.
+// FlowEntry reads a line of dump-flows, or one for add-flow.
 func (r *Reader) FlowEntry(line string) (FlowEntry, error) {
 	e := FlowEntry{Table: NoTable, Priority: defaultPriority}
 	if len(line) > maxActions {
@@ -73,7 +73,7 @@ func (r *Reader) FlowEntry(line string) (FlowEntry, error) {
 	return e, &SyntaxError{Text: line, Offset: len(line), Msg: "actions expected"}
 }
 
-// term adds a term to those of the match that begins at first, and returns where that is then.
+// term adds a term to those of the match starting at first, and returns its new start.
 func (r *Reader) term(first int, proto *uint8, terms *packet.Terms, line string) (int, error) {
 	end := terms.Offset + len(terms.Key)
 	if terms.HasValue {
@@ -99,11 +99,11 @@ func (r *Reader) term(first int, proto *uint8, terms *packet.Terms, line string)
 	return first, nil
 }
 
-// learn reads a term of a match on packets of an IP protocol, and remembers it.
+// learn parses a match term for packets of an IP protocol, and remembers it.
 func (r *Reader) learn(text string, proto uint8) (*knownTerm, error) {
 	shared := r.terms != nil && len(text) <= maxKnownText
 	if shared {
-		text = strings.Clone(text) // does not hold the line
+		text = strings.Clone(text) // does not pin the line
 	}
 	key, value, hasValue := strings.Cut(text, "=")
 	var k knownTerm
@@ -120,7 +120,7 @@ func (r *Reader) learn(text string, proto uint8) (*knownTerm, error) {
 	return &k, nil
 }
 
-// actions reads a list of actions that stands at an offset in the line.
+// actions reads an action list at an offset in the line.
 func (r *Reader) actions(text string, at int) (Actions, error) {
 	if r.lists == nil || len(text) > maxKnownText {
 		return parseActions(text, at, 0)

@@ -7,26 +7,25 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Replayed is a pass of a trace after execution.
+// A Replayed is an executed pass of a trace.
 type Replayed struct {
 	Pass   *Pass
 	Parent int // index of the pass it was forked from; -1: none or unknown
 	Event  int // index of the event in Parent that forked it; -1: unknown
 	Start  packet.Flow
-	Final  packet.Flow // after all actions, as the reply's "Final flow:" has it
+	Final  packet.Flow // after all actions, like the reply's "Final flow:"
 	Events []Event
-	Elided bool // lines are missing, or too many, so that Flow and Final cannot be trusted
+	Elided bool // lines are missing or extra, so Flow and Final are unreliable
 }
 
-// Replay executes the actions that a trace's reply names on the flow it began with, and returns one Replayed for each
-// pass of it.
+// Replay executes the actions in a trace's reply on its initial flow and returns one Replayed per pass.
 //
-// The reply does not print all of a flow: the tunnel key of a packet that came in by a tunnel is missing. So start, if
-// not nil, is the flow that was given to ofproto/trace; its tunnel key is used where the reply prints none. In a pass
-// that prints no flow at all the whole of start is used.
+// The reply omits part of the flow: the tunnel key of a packet received from a tunnel. So start, if not nil, is the
+// flow given to ofproto/trace; its tunnel key is used where the reply prints none. A pass that prints no flow at all
+// uses the whole of start.
 func Replay(t *Trace, start *packet.Flow) []*Replayed {
 	var done []*Replayed
-	var queue []fork // copies that are to come back, first one first
+	var queue []fork // copies that will come back, in order
 	room := maxEvents
 	for i, p := range t.Passes {
 		r := &Replayed{Pass: p, Parent: -1, Event: -1}
@@ -55,17 +54,17 @@ func Replay(t *Trace, start *packet.Flow) []*Replayed {
 	return done
 }
 
-// unhide gives a flow that was printed the tunnel key which is not printed.
+// unhide gives a printed flow the tunnel key, which is not printed.
 func unhide(printed, known *packet.Flow) {
 	if printed.Uint("tun_id") == 0 && printed.Uint("tun_dst") == known.Uint("tun_dst") {
 		printed.SetUint("tun_id", known.Uint("tun_id"))
 	}
 }
 
-// maxEvents bounds what Replay returns.
+// maxEvents bounds Replay's events.
 const maxEvents = 1 << 16
 
-// A fork is a copy of the packet that connection tracking will bring back.
+// A fork is a copy of the packet that conntrack will bring back.
 type fork struct {
 	pass, event int
 	bridge      string
@@ -73,17 +72,17 @@ type fork struct {
 	stack       []saved
 }
 
-// saved is a value on the stack.
+// saved is a stack entry.
 type saved struct {
 	value packet.Value
-	port  packet.PortID // of in_port, whose name the value does not hold
+	port  packet.PortID // of in_port, whose name is not in the value
 }
 
 // A machine executes the lines of one pass.
 type machine struct {
 	flow   packet.Flow
 	stack  []saved
-	home   string // bridge in which the pass begins, where the reply does not know better
+	home   string // bridge where the pass begins, unless the reply shows another
 	bridge string
 	step   int // index of the step whose actions are executed
 	clones int
@@ -91,10 +90,10 @@ type machine struct {
 	events []Event
 	forks  []fork
 	elided bool
-	// tracked: conntrack has seen the packet, so that ct_clear does something. A
-	// clone that the switch does not hand to the datapath leaves it changed.
+	// tracked: conntrack has seen the packet, so ct_clear has an effect. A clone that the switch does not pass to the
+	// datapath leaves it changed.
 	tracked bool
-	room    int // how many events there may be
+	room    int // remaining events
 }
 
 // A walk is a place in a list of lines.
@@ -113,7 +112,7 @@ func (w *walk) take() *Node {
 	return n
 }
 
-// remarks takes the details, warnings and errors that follow an action.
+// remarks consumes the details, warnings and errors after an action.
 func (w *walk) remarks() []*Node {
 	var list []*Node
 	for n := w.peek(); n != nil && (n.Kind == NodeDetail || n.Kind == NodeWarning || n.Kind == NodeError); n = w.peek() {
@@ -140,8 +139,8 @@ func (m *machine) next(w *walk) {
 		m.lookup(n)
 	case NodeBridge:
 		if m.bridge == "" {
-			// Above a recirculation the reply prints the bridge in which the
-			// trace began, even if the copy comes back in another.
+			// Above a recirculation the reply prints the bridge where the trace began, even if the copy comes back in
+			// another.
 			m.bridge = cmp.Or(m.home, n.Bridge)
 			m.run(n.Children)
 			return
@@ -162,7 +161,7 @@ func (m *machine) next(w *walk) {
 	}
 }
 
-// emit adds an event about the packet as it is now.
+// emit adds an event with the current packet.
 func (m *machine) emit(e Event) *Event {
 	e.Bridge, e.Parent, e.Clone, e.Flow = m.bridge, m.step, m.clones, m.flow
 	m.events = append(m.events, e)
@@ -181,7 +180,7 @@ func (m *machine) lookup(n *Node) {
 	m.step = outer
 }
 
-// isolated runs f and puts the packet and the stack back as they were.
+// isolated runs f and restores the packet and the stack.
 func (m *machine) isolated(f func()) {
 	packet, stack := m.flow, m.stack
 	m.stack = append([]saved(nil), stack...)
@@ -191,8 +190,8 @@ func (m *machine) isolated(f func()) {
 	m.flow, m.stack = packet, stack
 }
 
-// enter follows the packet into another bridge. Metadata, registers, the tunnel
-// and conntrack stay behind. outer, if not nil, is the packet around it.
+// enter follows the packet into another bridge. Metadata, registers, tunnel and conntrack state stay behind. outer, if
+// not nil, is the outer packet.
 func (m *machine) enter(n *Node, outer *packet.Flow) {
 	tracked := m.tracked
 	m.isolated(func() {
@@ -211,7 +210,7 @@ func (m *machine) enter(n *Node, outer *packet.Flow) {
 	m.tracked = tracked
 }
 
-// entrance is the port by which the packet enters a bridge, where the first lookup names it.
+// entrance is the packet's input port in a bridge, if the first lookup names it.
 func entrance(bridge *Node) packet.PortID {
 	for _, n := range bridge.Children {
 		if n.Step == nil || n.Step.Match == nil {
@@ -223,7 +222,7 @@ func entrance(bridge *Node) packet.PortID {
 	return packet.PortID{}
 }
 
-// remark learns from "-> FIELD is now VALUE".
+// remark applies "-> FIELD is now VALUE".
 func (m *machine) remark(n *Node) {
 	name, value, ok := strings.Cut(n.Text, " is now ")
 	if !ok {

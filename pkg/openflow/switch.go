@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A TLV says which tunnel option a tun_metadata field stands for: a line of ovs-ofctl dump-tlv-map.
+// A TLV maps a tunnel option to a tun_metadata field: a line of ovs-ofctl dump-tlv-map.
 type TLV struct {
 	Class  uint16
 	Type   uint8
@@ -21,8 +21,7 @@ type TLV struct {
 // (ovn-architecture(7), "Tunnel Encapsulations").
 var OVNTunnelOption = TLV{Class: 0x102, Type: 0x80, Length: 4, Field: packet.TunMetadata(0)}
 
-// ParseTLVMap reads what dump-tlv-map prints. Lines about other things are
-// passed over.
+// ParseTLVMap parses the output of dump-tlv-map. Other lines are skipped.
 func ParseTLVMap(text string) []TLV {
 	var list []TLV
 	for line := range strings.Lines(text) {
@@ -46,19 +45,19 @@ func parseTLV(line string) (TLV, bool) {
 	return t, err == nil && ok
 }
 
-// String writes the line as dump-tlv-map does, without the space before it.
+// String writes the line as dump-tlv-map does, without the leading space.
 func (t TLV) String() string {
 	return fmt.Sprintf("%6s  %4s  %6d  %s", hexadecimal(uint64(t.Class)), hexadecimal(uint64(t.Type)), t.Length, t.Field)
 }
 
-// hexadecimal writes a number as printf(3)'s %#x does.
+// hexadecimal writes a number like printf(3)'s %#x.
 func hexadecimal(n uint64) string { return packet.Uint(n).Hex() }
 
-// A TLVTable is the body of what dump-tlv-map prints.
+// A TLVTable is the body of dump-tlv-map's output.
 type TLVTable struct {
-	MaxSpace  int // bytes of options that there is room for
+	MaxSpace  int // bytes available for options
 	MaxFields int
-	Space     int // bytes that the options of the table take
+	Space     int // bytes used by the table's options
 	TLVs      []TLV
 }
 
@@ -101,7 +100,7 @@ type PortDesc struct {
 	Config []string      // "PORT_DOWN"; none for 0
 	State  []string      // "LIVE", "LINK_DOWN"; none for 0
 
-	// What the link does, can do, and its other end says: "10GB-FD", "COPPER"; none where it is unknown.
+	// Features in use, advertised, supported, and the peer's: "10GB-FD", "COPPER"; empty if unknown.
 	Current, Advertised, Supported, Peer []string
 	Speed, MaxSpeed                      uint32 // Mb/s; 0: unknown
 }
@@ -154,7 +153,7 @@ func (p *PortDesc) line(line string) bool {
 type portLine struct {
 	key    string
 	words  *[]string
-	always bool // printed as 0 where there is nothing
+	always bool // printed as 0 if empty
 }
 
 func (p *PortDesc) lines() []portLine {
@@ -178,7 +177,7 @@ func parsePortDesc(text string) (PortDesc, error) {
 	return p, nil
 }
 
-// String writes the paragraph as dump-ports-desc does, without the space before it.
+// String writes the paragraph as dump-ports-desc does, without the leading space.
 func (p PortDesc) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s(%s): addr:%s\n", packet.PortID{Number: p.Port.Number}, p.Port.Name, p.Addr)
@@ -194,13 +193,13 @@ func (p PortDesc) String() string {
 	return b.String()
 }
 
-// An FDBEntry says behind which port of a bridge a MAC address is: a line of ovs-appctl fdb/show (ovs-vswitchd(8)).
+// An FDBEntry maps a MAC address to a port of a bridge: a line of ovs-appctl fdb/show (ovs-vswitchd(8)).
 type FDBEntry struct {
 	Port   packet.PortID
 	VLAN   uint16
 	MAC    string
-	Age    int  // seconds since it was seen
-	Static bool // entered by hand
+	Age    int  // seconds since last seen
+	Static bool // added manually
 }
 
 // ParseFDBEntry reads a line of fdb/show.
@@ -236,7 +235,7 @@ func (e FDBEntry) String() string {
 	return fmt.Sprintf("%5s  %4d  %s  %s", e.Port, e.VLAN, e.MAC, age)
 }
 
-// A DatapathPort is a port of a bridge with both of its numbers, as dpif/show lists it (ovs-vswitchd(8)).
+// A DatapathPort is a bridge port with both of its numbers, as listed by dpif/show (ovs-vswitchd(8)).
 type DatapathPort struct {
 	Bridge, Name string
 	OpenFlow     uint32
@@ -244,8 +243,8 @@ type DatapathPort struct {
 	Type         string // "geneve", "internal", "tap", "system"
 }
 
-// ParseDatapathPorts reads the reply of dpif/show: a line for each datapath, bridge and port, each
-// indented below the other. Ports without a number in the datapath, which are patch ports, are left out.
+// ParseDatapathPorts parses dpif/show: a line per datapath, bridge and port, each indented below the other. Patch
+// ports, which have no number in the datapath, are left out.
 func ParseDatapathPorts(text string) []DatapathPort {
 	var ports []DatapathPort
 	bridge := ""

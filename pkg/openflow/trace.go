@@ -10,21 +10,20 @@ import (
 
 // A Trace is the reply of ofproto/trace or ofproto/trace-packet-out (ovs-vswitchd(8)).
 type Trace struct {
-	Passes []*Pass // the packet itself, then one for each recirculation
+	Passes []*Pass // the packet itself, then one per recirculation
 }
 
-// A Pass is one trip of a packet through the tables, from its arrival or from
-// where it comes back after a recirculation.
+// A Pass is one trip of a packet through the tables, from its arrival or its return from a recirculation.
 type Pass struct {
 	Recirc *Recirc // nil: the packet as it arrived
 
-	FlowText string       // after "Flow:"; "" where it is not printed
-	Flow     *packet.Flow // nil if FlowText is "" or could not be read
+	FlowText string       // after "Flow:"; "" if not printed
+	Flow     *packet.Flow // nil if FlowText is "" or unreadable
 
 	Roots []*Node
 
 	FinalText string       // after "Final flow:", "unchanged" included
-	Final     *packet.Flow // nil if not printed or not readable; Flow if unchanged
+	Final     *packet.Flow // nil if not printed or unreadable; Flow if unchanged
 
 	Megaflow        string
 	DatapathActions string
@@ -32,16 +31,16 @@ type Pass struct {
 	Failure         string   // why the translation failed; "" if it did not
 }
 
-// Recirc says how a packet came back into the tables.
+// Recirc is how a packet came back to the tables.
 type Recirc struct {
 	ID        uint32
-	Conntrack bool   // it comes from ct; else from a bond, a group's hash or MPLS
-	CTState   uint32 // which the trace supposes
-	Default   bool   // ct_state is the default: no --ct-next was left for it
-	NAT       bool   // the trace supposes that addresses or ports were translated
-	NATBefore string // them before and after that; "" if there is nothing to translate to
+	Conntrack bool   // from ct; else from a bond, a group's hash or MPLS
+	CTState   uint32 // assumed by the trace
+	Default   bool   // ct_state is the default: no --ct-next was left
+	NAT       bool   // the trace assumes that addresses or ports were translated
+	NATBefore string // before and after translation; "" if there is none
 	NATAfter  string
-	// Connection is what CTState was taken from. A reply of ofproto/trace has none: it knows no connections.
+	// Connection is the source of CTState. An ofproto/trace reply has none: it knows no connections.
 	Connection *Connection
 }
 
@@ -50,25 +49,25 @@ type NodeKind uint8
 
 // The kinds of lines.
 const (
-	NodeAction  NodeKind = iota // an action that is executed
+	NodeAction  NodeKind = iota // an executed action
 	NodeBridge                  // bridge("br-int")
 	NodeTable                   // a lookup in a table, or the action set
 	NodeThaw                    // thaw, Resuming from table 43
 	NodeBucket                  // bucket 1
-	NodeDetail                  // -> what came of the action before
+	NodeDetail                  // -> result of the action before
 	NodeWarning                 // >> …
 	NodeError                   // >>>> … <<<<
-	NodeElided                  // ... where somebody cut the text
+	NodeElided                  // ... where text was cut out
 )
 
-// A Node is a line of a trace with what hangs below it.
+// A Node is a line of a trace with the lines below it.
 type Node struct {
 	Kind NodeKind
-	Text string // the line, without indentation and the signs of its kind
+	Text string // the line without indentation and markers
 
 	Bridge string // of a NodeBridge
 	Step   *Step  // of a NodeTable that is a lookup
-	Table  int    // of a NodeThaw: the table that is resumed, else -1
+	Table  int    // for a NodeThaw: the resumed table, else -1
 	Action Action // of a NodeAction; nil if it could not be read
 
 	Children []*Node
@@ -77,14 +76,14 @@ type Node struct {
 // A Step is a lookup in a table.
 type Step struct {
 	Table     int
-	Miss      Miss // why there is no flow; Hit if there is one
+	Miss      Miss // why there is no flow; Hit if there is
 	MatchText string
 	Match     *Match // nil if it could not be read
 	Priority  int
 	Cookie    uint64
 }
 
-// A Miss is how a lookup found no flow.
+// A Miss is why a lookup found no flow.
 type Miss uint8
 
 // The outcomes of a lookup.
@@ -93,18 +92,18 @@ const (
 	MissDrop            // no match: the packet is dropped
 	MissController      // no match: the packet goes to the controller
 	MissFragment        // an IP fragment while the switch drops those
-	MissOther           // some other words
+	MissOther           // any other text
 )
 
-// maxTrace bounds the reply that is read.
+// maxTrace bounds the size of a reply.
 const maxTrace = 16 << 20
 
-// ErrNoTrace means that a text holds no trace.
+// ErrNoTrace means that a text has no trace.
 var ErrNoTrace = errors.New("no ofproto/trace reply in the text")
 
-// ParseTrace reads the reply of ofproto/trace as Open vSwitch 2.8 and later print it. Lines that were cut out ("...")
-// are tolerated, also around the reply; matches and actions that cannot be read are kept as text. If the text holds
-// several replies, the passes of all of them are returned.
+// ParseTrace parses the reply of ofproto/trace as printed by Open vSwitch 2.8 and later. Removed lines ("...") are
+// tolerated, also around the reply; unreadable matches and actions are kept as text. If the text holds several replies,
+// all their passes are returned.
 func ParseTrace(text string) (*Trace, error) {
 	if len(text) > maxTrace {
 		return nil, errors.New("trace reply too long")
@@ -119,7 +118,7 @@ func ParseTrace(text string) (*Trace, error) {
 	return r.trace, nil
 }
 
-// reader holds what is known while the lines of a reply go by.
+// reader is the state while reading the lines of a reply.
 type reader struct {
 	trace  *Trace
 	pass   *Pass // nil before the first
@@ -132,7 +131,7 @@ type readState uint8
 
 const (
 	outside     readState = iota // before the first pass, or after one
-	inHeader                     // between the two rules around a recirculation
+	inHeader                     // between the rules around a recirculation
 	inTree                       // below a bridge
 	afterResult                  // below "Datapath actions:"
 )
@@ -179,7 +178,7 @@ func (r *reader) line(raw string) {
 	}
 }
 
-// begin starts a pass, unless the one that "Flow:" began has no tree yet.
+// begin starts a pass, at "Flow:" or else at its first bridge.
 func (r *reader) begin() {
 	r.pass = &Pass{Recirc: r.recirc}
 	r.trace.Passes = append(r.trace.Passes, r.pass)

@@ -7,7 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// texts are used again for the texts of traces: to let each grow to what it needs costs more than to write it.
+// texts holds buffers for trace texts: growing one costs more than writing the text.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
 // String writes the trace as ofproto/trace does.
@@ -31,7 +31,7 @@ func (t *Trace) String() string {
 
 var rule = strings.Repeat("=", 79)
 
-// String writes what stands between the rules around a recirculation, and the rules.
+// String writes the header of a recirculation, including its rules.
 func (r *Recirc) String() string { return string(r.append(nil)) }
 
 func (r *Recirc) append(b []byte) []byte {
@@ -81,7 +81,7 @@ func (p *Pass) append(b []byte) []byte {
 	return b
 }
 
-// appendNodes writes a list of nodes at a level, see tree.
+// appendNodes writes a list of nodes at a level; see tree.
 func appendNodes(b []byte, nodes []*Node, level int) []byte {
 	for i, n := range nodes {
 		inner, columns := level, level
@@ -110,7 +110,7 @@ func indent(b []byte, levels int) []byte {
 	return b
 }
 
-// append writes the node's text with the signs of its kind.
+// append writes the node's text with its markers.
 func (n *Node) append(b []byte) []byte {
 	switch n.Kind {
 	case NodeDetail:

@@ -7,16 +7,16 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A tree puts the lines of a trace below each other.
+// A tree nests the lines of a trace.
 //
 // Open vSwitch indents a list of lines at level n as follows, a level being four columns. Actions, details and lookups
-// with something after them stand at n+1, and what hangs below such a lookup is a list at level n+2. A lookup that is
-// the last of its list stands at n, and what hangs below it goes on at level n, so that a long chain of resubmits does
-// not walk to the right. So an odd level is an entry of the list one to the left, and an even one replaces the list of
-// its own level by a longer one.
+// followed by something are at n+1, and the lines below such a lookup are a list at level n+2. The last lookup of a
+// list is at n, and the lines below it continue at level n, so that a long chain of resubmits does not drift to the
+// right. So an odd level is an entry of the list one to the left, and an even one replaces the list at its own level
+// with a longer one.
 type tree struct {
 	open  []openList // by rising level
-	chain int        // how many lists were made longer
+	chain int        // how many lists were extended
 }
 
 type openList struct {
@@ -24,7 +24,7 @@ type openList struct {
 	nodes *[]*Node
 }
 
-// Bounds on the depth of the tree: resubmits nest 64 deep, and there are 4096 of them in a pass at most.
+// Bounds on the tree's depth: resubmits nest 64 deep, at most 4096 in a pass.
 const (
 	maxLevel = 512
 	maxChain = 1 << 14
@@ -37,7 +37,7 @@ func newTree(roots *[]*Node) tree {
 func (t *tree) add(line string) {
 	text := strings.TrimLeft(line, " ")
 	if strings.Trim(text, "-") == "" {
-		return // the line under the name of a bridge
+		return // the line below a bridge's name
 	}
 	level := min((len(line)-len(text))/4, maxLevel)
 	node := newNode(text)
@@ -160,8 +160,8 @@ func newStep(table int, text string) *Step {
 	return s
 }
 
-// foreignMiss recognises a lookup without match in a bridge other than the one that the trace began in. For those Open
-// vSwitch prints its internal flows, which bear a number in reg0.
+// foreignMiss handles a lookup without match in a bridge other than the trace's first. For those Open vSwitch prints
+// its internal flows, which have a number in reg0.
 func (s *Step) foreignMiss() {
 	if s.Priority != 0 || s.Cookie != 0 {
 		return

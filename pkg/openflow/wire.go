@@ -7,7 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Actions as they travel, in OpenFlow 1.5 with the extensions of Open vSwitch; ofp-actions.c has the numbers.
+// Wire format of actions in OpenFlow 1.5 and the Open vSwitch extensions; ofp-actions.c has the numbers.
 const (
 	wireSetField     = 25
 	wireCopyField    = 28
@@ -20,11 +20,11 @@ const (
 	wirePop      = 28
 
 	wireController = 37
-	wireUserdata   = 3 // a property of it
+	wireUserdata   = 3 // its userdata
 )
 
-// ParseWireActions reads actions in wire format, those that OVN nests in the userdata of its controller actions. It
-// stops at the first that it does not know and returns what it could read: ok reports whether that is all.
+// ParseWireActions parses actions in wire format, as OVN nests them in the userdata of controller actions. It stops at
+// the first unknown action and returns those before it; ok reports whether that is all.
 func ParseWireActions(b []byte) (actions Actions, ok bool) {
 	for len(b) >= 8 {
 		size := int(binary.BigEndian.Uint16(b[2:]))
@@ -40,14 +40,14 @@ func ParseWireActions(b []byte) (actions Actions, ok bool) {
 	return actions, len(b) == 0
 }
 
-// wireAction reads one action of at least 8 bytes; nil if it is unknown.
+// wireAction reads an action of at least 8 bytes; nil if unknown.
 func wireAction(b []byte) Action {
 	kind := binary.BigEndian.Uint16(b)
 	switch {
 	case kind == wireSetField:
 		return wireSet(b[4:])
 	case kind == wireCopyField && len(b) >= 20:
-		// Bits, the lowest of the source and of the destination, padding, their headers.
+		// Width, source and destination offsets, padding, their headers.
 		bits := binary.BigEndian.Uint16(b[4:])
 		src, ok := wireSubfield(b[12:], binary.BigEndian.Uint16(b[6:]), bits)
 		dst, ok2 := wireSubfield(b[16:], binary.BigEndian.Uint16(b[8:]), bits)
@@ -85,8 +85,8 @@ func wireExtension(kind uint16, b []byte) Action {
 	return nil
 }
 
-// wireToController reads the properties of a controller action, each with its kind and its length in two bytes, filled
-// up to eight; all but the userdata are left unread.
+// wireToController reads the properties of a controller action, each with a two-byte type and length, padded to eight;
+// all but the userdata are skipped.
 func wireToController(b []byte) Action {
 	a := Controller{MaxLen: 0xffff}
 	for len(b) >= 4 {
@@ -102,7 +102,7 @@ func wireToController(b []byte) Action {
 	return a
 }
 
-// wireSet reads a field with its value and, if the header says so, a mask.
+// wireSet reads a field, its value and, if the header says so, a mask.
 func wireSet(b []byte) Action {
 	f, ok := WireField(b)
 	if !ok {
@@ -130,8 +130,7 @@ func wireSubfield(header []byte, lo, bits uint16) (packet.Subfield, bool) {
 	return packet.Subfield{Field: f, Lo: int(lo), Bits: int(bits)}, true
 }
 
-// WireField finds a field by its header, four bytes: a class in 16 bits, a number in 7,
-// whether there is a mask in 1, a length in 8.
+// WireField finds a field by its four-byte header: a 16-bit class, a 7-bit number, a mask bit and an 8-bit length.
 func WireField(header []byte) (*packet.Field, bool) {
 	if len(header) < 4 {
 		return nil, false
@@ -150,7 +149,7 @@ func WireField(header []byte) (*packet.Field, bool) {
 	return packet.Lookup(wireNames[class][number])
 }
 
-// wireNames are the other fields that OVN writes or copies, by class and number; meta-flow.h has them.
+// wireNames are the other fields that OVN writes or copies, by class and number as in meta-flow.h.
 var wireNames = map[uint16]map[int]string{
 	0: {
 		0: "in_port", 1: "eth_dst", 2: "eth_src", 3: "eth_type", 4: "vlan_tci", 5: "ip_tos", 6: "ip_proto", 7: "ip_src", 8: "ip_dst",

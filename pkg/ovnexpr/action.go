@@ -17,30 +17,30 @@ func (a Actions) String() string {
 	return strings.Join(s, " ")
 }
 
-// An Action is one of *[Drop], *[Plain], *[Next], *[Load], *[Move], *[Exchange], *[Push], *[Pop], *[DecTTL], *[Nested],
+// An Action is a *[Drop], *[Plain], *[Next], *[Load], *[Move], *[Exchange], *[Push], *[Pop], *[DecTTL], *[Nested],
 // *[Call], *[CTNext], *[CTCommit], *[CTCommitTo], *[CTNAT], *[CTLB], *[Select], *[PutOptions], *[CheckPacketLarger],
 // *[DHCPRelay], *[SetQueue], *[SetMeter], *[Log], *[Sample], *[ForwardGroup], *[CommitECMP], *[CommitAffinity],
-// *[TriggerEvent], *[BindVirtual] and *[Mirror].
+// *[TriggerEvent], *[BindVirtual] or *[Mirror].
 type Action interface {
 	String() string
 	Range() Span
 	setEnd(int)
 }
 
-// A Drop is drop; alone.
+// A Drop is drop, alone.
 type Drop struct{ Span }
 
-// A Plain is an action without arguments, by its name: output, ct_clear, ct_snat_to_vip, igmp, mac_cache_use,
-// flood_remote, handle_dhcpv6_reply, handle_bfd_msg.
+// A Plain is an action without arguments: output, ct_clear, ct_snat_to_vip, igmp, mac_cache_use, flood_remote,
+// handle_dhcpv6_reply, handle_bfd_msg.
 type Plain struct {
 	Name string
 	Span
 }
 
-// A Next goes on in another table.
+// A Next jumps to another table.
 type Next struct {
-	Given    bool   // arguments were written; else it is the next table of the pipeline
-	Pipeline string // "ingress", "egress" or "": this one
+	Given    bool   // arguments were written; otherwise the next table of the pipeline
+	Pipeline string // "ingress", "egress"; "": current
 	HasTable bool
 	Table    int
 	Span
@@ -65,13 +65,13 @@ type Exchange struct {
 	Span
 }
 
-// A Push keeps a field on the stack of the flow.
+// A Push pushes a field onto the flow's stack.
 type Push struct {
 	Field Field
 	Span
 }
 
-// A Pop writes what is on top of the stack to a field.
+// A Pop pops the top of the stack into a field.
 type Pop struct {
 	Field Field
 	Span
@@ -80,84 +80,83 @@ type Pop struct {
 // A DecTTL is ip.ttl--;
 type DecTTL struct{ Span }
 
-// A Nested runs actions on a packet made from this one, by its name: clone, arp, nd_ns, nd_na, nd_na_router, icmp4,
-// icmp4_error, icmp6, icmp6_error, tcp_reset, sctp_abort, reject.
+// A Nested runs actions on a packet made from this one: clone, arp, nd_ns, nd_na, nd_na_router, icmp4, icmp4_error,
+// icmp6, icmp6_error, tcp_reset, sctp_abort, reject.
 type Nested struct {
 	Name    string
 	Actions Actions
 	Span
 }
 
-// A Call is a function of fields, by its name, with the field that takes its result if it has one: get_arp, get_nd,
-// put_arp, put_nd, put_fdb, handle_svc_check; lookup_arp, lookup_arp_ip, lookup_nd, lookup_nd_ip, get_fdb, lookup_fdb,
-// get_remote_fdb, dns_lookup, chk_lb_hairpin, chk_lb_hairpin_reply, check_in_port_sec, check_out_port_sec, chk_ecmp_nh,
+// A Call is a function of fields, with the field for its result if it has one: get_arp, get_nd, put_arp, put_nd,
+// put_fdb, handle_svc_check; lookup_arp, lookup_arp_ip, lookup_nd, lookup_nd_ip, get_fdb, lookup_fdb, get_remote_fdb,
+// dns_lookup, chk_lb_hairpin, chk_lb_hairpin_reply, check_in_port_sec, check_out_port_sec, chk_ecmp_nh,
 // chk_ecmp_nh_mac, chk_lb_aff, ct_nw_dst, ct_ip6_dst, ct_tp_dst, ct_proto, ct_state_save.
 type Call struct {
 	Name   string
-	Result *Field // nil if it has none
+	Result *Field // nil if none
 	Args   []Field
 	Span
 }
 
 // A CTNext sends the packet through conntrack.
 type CTNext struct {
-	Zone string // "dnat", "snat" or "": that of the datapath
+	Zone string // "dnat", "snat", or "" for the datapath's
 	Span
 }
 
 // A CTCommit commits the connection.
 type CTCommit struct {
-	Nested  bool        // braces were written
-	Actions Actions     // what is written to ct_mark and ct_label
-	Old     []Parameter // in parentheses, up to 24.03: ct_mark and ct_label with their values
+	Nested  bool        // written with braces
+	Actions Actions     // writes to ct_mark and ct_label
+	Old     []Parameter // in parentheses, up to 24.03: ct_mark and ct_label values
 	Span
 }
 
-// A CTCommitTo commits the connection to a zone, by its name: ct_commit_to_zone, or ct_commit_nat which also
-// translates.
+// A CTCommitTo commits the connection to a zone: ct_commit_to_zone, or ct_commit_nat, which also translates.
 type CTCommitTo struct {
 	Name string
 	Zone string // "dnat", "snat" or ""
 	Span
 }
 
-// A CTNAT translates, by its name: ct_dnat, ct_snat, ct_dnat_in_czone, ct_snat_in_czone.
+// A CTNAT translates: ct_dnat, ct_snat, ct_dnat_in_czone, ct_snat_in_czone.
 type CTNAT struct {
 	Name   string
-	To     netip.Addr // not valid: what conntrack knows already
-	Lo, Hi uint16     // range of ports; 0 if there is none
-	Var    string     // a template variable in the place of the address
+	To     netip.Addr // invalid: what conntrack already knows
+	Lo, Hi uint16     // port range; 0 if none
+	Var    string     // a template variable instead of the address
 	Span
 }
 
-// A CTLB balances the load, by its name: ct_lb, ct_lb_mark, ct_lb_mark_local.
+// A CTLB balances load: ct_lb, ct_lb_mark, ct_lb_mark_local.
 type CTLB struct {
 	Name       string
-	Backends   []Backend // none: what conntrack knows already
+	Backends   []Backend // none: what conntrack already knows
 	HashFields string
 	Flag       string // "skip_snat", "force_snat" or ""
 	Span
 }
 
-// A Backend is where a load balancer sends packets.
+// A Backend is a destination of a load balancer.
 type Backend struct {
 	Addr netip.Addr
-	Port uint16 // 0 if it is not changed
-	Var  string // a template variable in the place of backends
+	Port uint16 // 0 if unchanged
+	Var  string // a template variable instead of backends
 }
 
 // A Select writes one of several numbers to a field.
 type Select struct {
 	To         Field
 	Members    []Member
-	HashFields string // "" for the hash of the datapath
+	HashFields string // "" for the datapath's hash
 	Span
 }
 
 // A Member is a number with its weight.
-type Member struct{ ID, Weight uint16 } // Weight is 0 if it was not written, which means 100
+type Member struct{ ID, Weight uint16 } // Weight 0: not written, which means 100
 
-// A PutOptions replies to DHCP or a router solicitation, by its name: put_dhcp_opts, put_dhcpv6_opts, put_nd_ra_opts.
+// A PutOptions replies to DHCP or a router solicitation: put_dhcp_opts, put_dhcpv6_opts, put_nd_ra_opts.
 type PutOptions struct {
 	Name    string
 	Result  Field
@@ -171,14 +170,14 @@ type Parameter struct {
 	Values Values
 }
 
-// A CheckPacketLarger asks whether the packet is longer than a number of bytes.
+// A CheckPacketLarger tests whether the packet exceeds a number of bytes.
 type CheckPacketLarger struct {
 	Result Field
 	Bytes  int
 	Span
 }
 
-// A DHCPRelay checks a relayed message, by its name: dhcp_relay_req_chk, dhcp_relay_resp_chk.
+// A DHCPRelay checks a relayed message: dhcp_relay_req_chk, dhcp_relay_resp_chk.
 type DHCPRelay struct {
 	Name          string
 	Result        Field
@@ -186,7 +185,7 @@ type DHCPRelay struct {
 	Span
 }
 
-// A SetQueue chooses the queue of quality of service.
+// A SetQueue selects the QoS queue.
 type SetQueue struct {
 	Queue int
 	Span
@@ -194,7 +193,7 @@ type SetQueue struct {
 
 // A SetMeter limits the rate.
 type SetMeter struct {
-	Rate, Burst uint64 // kbit/s and kbit; no burst is 0
+	Rate, Burst uint64 // kbit/s and kbit; 0: no burst
 	Span
 }
 
@@ -206,7 +205,7 @@ type Log struct {
 	Meter    string
 	Span
 
-	order []string // of the arguments as they were written
+	order []string // the arguments as written
 }
 
 // A Sample sends a copy of the packet to a collector.
@@ -215,7 +214,7 @@ type Sample struct {
 	CollectorSet uint32
 	Domain       uint8
 	Point        uint32
-	Cookie       bool   // the point is the cookie of the flow
+	Cookie       bool   // the point is the flow's cookie
 	PointField   *Field // the point is in a field
 	Span
 
@@ -229,14 +228,14 @@ type ForwardGroup struct {
 	Span
 }
 
-// A CommitECMP remembers the next hop that a connection came from.
+// A CommitECMP remembers the next hop a connection came from.
 type CommitECMP struct {
 	IPv6  bool
 	Proto string // tcp, udp, sctp
 	Span
 }
 
-// A CommitAffinity remembers the backend of a client.
+// A CommitAffinity remembers a client's backend.
 type CommitAffinity struct {
 	VIP, Backend Endpoint
 	Proto        string // tcp, udp, sctp; "" if the VIP has no port
@@ -244,13 +243,13 @@ type CommitAffinity struct {
 	Span
 }
 
-// An Endpoint is an address with a port, which is 0 if there is none.
+// An Endpoint is an address with a port, 0 if none.
 type Endpoint struct {
 	Addr netip.Addr
 	Port uint16
 }
 
-// A TriggerEvent tells the CMS.
+// A TriggerEvent notifies the CMS.
 type TriggerEvent struct {
 	Event   string
 	Options []Parameter

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The methods of this file and of actionct.go read what follows the name of an action.
+// The methods in this file and in actionct.go parse what follows an action's name.
 
 func (l *lexer) nextAction(_ string, at Span) Action {
 	a := &Next{Span: at}
@@ -48,7 +48,7 @@ func (l *lexer) oneOf(msg string, words ...string) string {
 	return w
 }
 
-// word reports the current token in a list of arguments. Another word than is known may be that of a later release.
+// word reports the current token in a list of arguments as not understood: a later release may know it.
 func (l *lexer) word(msg string) {
 	if l.tok.kind == identifier {
 		l.unknown("%s", msg)
@@ -56,7 +56,7 @@ func (l *lexer) word(msg string) {
 	l.syntax("%s", msg)
 }
 
-// close skips the parenthesis that ends a list of arguments. Further arguments may be those of a later release.
+// close skips the parenthesis that ends an argument list. More arguments may come from a later release.
 func (l *lexer) close() {
 	if l.tok.kind == "," || l.tok.kind == ";" {
 		l.unknown("expecting `)'")
@@ -74,7 +74,7 @@ func (l *lexer) text(msg string) string {
 	return s
 }
 
-// decimal reads a decimal number up to a limit.
+// decimal reads a decimal number up to limit.
 func (l *lexer) decimal(limit uint64, msg string) uint64 {
 	c := l.tok.value
 	if l.tok.kind != integer || c.Masked || c.Format != Decimal || c.Value.Lo > limit {
@@ -88,7 +88,7 @@ func (l *lexer) uint16(what string) uint16 {
 	return uint16(l.decimal(math.MaxUint16, "expecting "+what))
 }
 
-// addr reads an address. Formats are those that are accepted.
+// addr reads an address in one of the accepted formats.
 func (l *lexer) addr(msg string, formats ...Format) netip.Addr {
 	c := l.tok.value
 	if l.tok.kind != integer || c.Masked || !slices.Contains(formats, c.Format) {
@@ -184,7 +184,7 @@ func (l *lexer) parameters() []Parameter {
 	return p
 }
 
-// maxQueue is the highest queue of Linux's traffic control that OVN uses.
+// maxQueue is the highest Linux traffic control queue that OVN uses.
 const maxQueue = 61440
 
 func (l *lexer) setQueue(_ string, at Span) Action {
@@ -212,7 +212,7 @@ func (l *lexer) setMeter(_ string, at Span) Action {
 	return a
 }
 
-// named reads arguments KEY=VALUE in parentheses, each with its own function. It returns the keys as written.
+// named reads KEY=VALUE arguments in parentheses, each with its own function. It returns the keys as written.
 func (l *lexer) named(unknown string, read map[string]func()) []string {
 	var keys []string
 	l.force("(")
@@ -279,7 +279,7 @@ func (l *lexer) samplePoint(a *Sample) {
 	}
 }
 
-// boolean reads true or false, in quotes or not.
+// boolean reads true or false, quoted or not.
 func (l *lexer) boolean() string {
 	s := l.tok.text
 	if l.tok.kind != identifier && l.tok.kind != quoted || s != "true" && s != "false" {
@@ -310,7 +310,7 @@ func (l *lexer) forwardGroup(_ string, at Span) Action {
 	return a
 }
 
-// parameter skips the name of a parameter and the sign after it.
+// parameter skips a parameter's name and the sign after it.
 func (l *lexer) parameter(name string) {
 	if !l.matchName(name) {
 		l.word("invalid parameter")
@@ -356,7 +356,7 @@ func (l *lexer) commitAffinity(_ string, at Span) Action {
 	return a
 }
 
-// endpoint reads the key of a load balancer in quotes.
+// endpoint reads a load balancer key in quotes.
 func (l *lexer) endpoint() Endpoint {
 	at := l.tok.Span
 	s := l.text("invalid parameter")

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// zone reads the zone of an action in parentheses, if there is one.
+// zone reads an action's zone in parentheses, if any.
 func (l *lexer) zone(name string) string {
 	if !l.match("(") {
 		return ""

@@ -2,18 +2,17 @@ package ovnexpr
 
 import "slices"
 
-// maxNested bounds actions within actions.
+// maxNested bounds nested actions.
 const maxNested = 32
 
-// ParseActions reads actions. The error is a *[SyntaxError]; it wraps [ErrNotUnderstood] if there is an action that is
-// not known.
+// ParseActions parses actions. The error is a *[SyntaxError]; it wraps [ErrNotUnderstood] if an action is unknown.
 func ParseActions(text string) (a Actions, err error) {
 	defer recoverSyntax(&err)
 	l := newLexer(text)
 	return l.actions(end), nil
 }
 
-// actions reads actions up to and with a token that ends them.
+// actions reads actions, including the token that ends them.
 func (l *lexer) actions(last kind) Actions {
 	var list Actions
 	if l.tok.kind == identifier && l.tok.text == "drop" && l.peek() == ";" {
@@ -35,8 +34,8 @@ func (l *lexer) actions(last kind) Actions {
 var plain = []string{"output", "ct_clear", "ct_snat_to_vip", "igmp", "mac_cache_use", "flood_remote",
 	"handle_dhcpv6_reply", "handle_bfd_msg"}
 
-// nested are the actions with actions in braces, with their prerequisites. Those of arp and nd_ns were narrower before
-// addresses of one family could have next hops of the other.
+// nested maps the actions that take actions in braces to their prerequisites. Those of arp and nd_ns were narrower
+// before one address family could have next hops of the other.
 var nested = map[string]string{
 	"clone": "", "reject": "", "arp": "ip", "nd_ns": "ip", "nd_na": "nd_ns", "nd_na_router": "nd_ns",
 	"icmp4": "ip4", "icmp4_error": "ip4", "icmp6": "ip6", "icmp6_error": "ip6", "tcp_reset": "tcp", "sctp_abort": "sctp",
@@ -52,7 +51,7 @@ type signature struct {
 	needs  string // prerequisite
 }
 
-// functions are the actions with fields as arguments.
+// functions are actions with fields as arguments.
 var functions = map[string]signature{
 	"get_arp":          {args: []int{port, 32}, result: -1},
 	"get_nd":           {args: []int{port, 128}, result: -1},
@@ -109,7 +108,7 @@ func init() {
 	}
 }
 
-// action reads one action and the semicolon.
+// action reads one action and its semicolon.
 func (l *lexer) action() Action {
 	if l.tok.kind == template {
 		l.fail(l.tok.Span, "Unexpanded template.")
@@ -176,7 +175,7 @@ func (l *lexer) braces() Actions {
 	return a
 }
 
-// arguments reads the fields that a function takes.
+// arguments reads a function's fields.
 func (l *lexer) arguments(f signature, name string) []Field {
 	l.force("(")
 	if len(f.args) == 0 && l.tok.kind != ")" {
@@ -224,5 +223,5 @@ func (l *lexer) set(at Span) Action {
 	return nil
 }
 
-// setEnd makes an action reach to the end of its semicolon.
+// setEnd extends an action to the end of its semicolon.
 func (s *Span) setEnd(last int) { s.End = last }

@@ -241,7 +241,7 @@ func (a *CommitAffinity) String() string {
 	return s + ", timeout = " + strconv.Itoa(int(a.Timeout)) + ");"
 }
 
-// String writes the endpoint as the key of a load balancer: 10.0.0.1:80, [fd00::1]:80, [fd00::1].
+// String writes the endpoint as a load balancer key: 10.0.0.1:80, [fd00::1]:80, [fd00::1].
 func (e Endpoint) String() string {
 	switch {
 	case e.Port != 0:

@@ -7,19 +7,20 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Condition is an annotated match. It is not changed by use, and may be used by several goroutines.
+// A Condition is an annotated match. It is immutable and safe for concurrent use.
 type Condition struct {
 	root    condition
-	quick   condition // the same in an order and a form that is quick to evaluate
-	nominal bool      // a nominal field decides: the condition cannot be the meaning of a predicate that is negated
+	quick   condition // the same, in an order and form that is quick to evaluate
+	nominal bool      // depends on a nominal field: a predicate with this meaning cannot be negated
 }
 
 func newCondition(root condition, nominal bool) *Condition {
 	return &Condition{root: root, quick: quick(root), nominal: nominal}
 }
 
-// Annotate gives the names in a match their meaning. Sets may be nil, which knows no set, or [Lazy], which leaves sets to
-// evaluation. The error is a *[SyntaxError]; it wraps [ErrNotUnderstood] if the match names a symbol that the table lacks.
+// Annotate resolves the names in a match. Sets may be nil, which knows no set, or [Lazy], which leaves sets to
+// evaluation. The error is a *[SyntaxError]; it wraps [ErrNotUnderstood] if the match names a symbol missing from the
+// table.
 func (m *Match) Annotate(table *Symbols, sets Sets) (*Condition, error) {
 	return m.annotate(&annotator{text: m.Text, table: table, sets: sets})
 }
@@ -45,7 +46,7 @@ type annotator struct {
 	text    string
 	table   *Symbols
 	sets    Sets
-	implied bool // the match is part of a symbol: its leaves stand nowhere in a flow
+	implied bool // the match is part of a symbol: its leaves appear in no flow
 	nominal bool
 }
 
@@ -53,7 +54,7 @@ func (a *annotator) fail(at Span, format string, args ...any) {
 	(&lexer{in: a.text}).fail(at, format, args...)
 }
 
-// node annotates a part of the match, negated if it stands inside an odd number of negations.
+// node annotates a part of the match, negated if it is inside an odd number of negations.
 func (a *annotator) node(n Node, negated bool) condition {
 	switch n := n.(type) {
 	case *Or:
@@ -123,7 +124,7 @@ func (a *annotator) resolve(f Field) Ref {
 	return r
 }
 
-// compare makes the condition of a comparison, with its prerequisites.
+// compare builds a comparison's condition, with its prerequisites.
 func (a *annotator) compare(r Ref, op Op, values Values, negated bool, at Span) condition {
 	t := newTest(r, op)
 	t.said = !a.implied
@@ -136,7 +137,7 @@ func (a *annotator) compare(r Ref, op Op, values Values, negated bool, at Span) 
 		t.op = op.invert()
 	}
 	if t.empty() {
-		return fixed(t.op == NotEqual) // whatever the packet is: not even prerequisites are asked
+		return fixed(t.op == NotEqual) // for any packet: not even prerequisites are checked
 	}
 	t.finish()
 	switch s := r.Symbol; {
@@ -154,7 +155,7 @@ func (a *annotator) compare(r Ref, op Op, values Values, negated bool, at Span) 
 	}
 }
 
-// addConstant adds a constant to a test, and checks that the field can be compared with it.
+// addConstant adds a constant to a test and checks that the field can be compared with it.
 func (a *annotator) addConstant(t *test, c *Constant) {
 	s := t.ref.Symbol
 	if c.Kind == Template {
@@ -196,7 +197,7 @@ func (a *annotator) addConstant(t *test, c *Constant) {
 	}
 }
 
-// tooWide says that a constant of so many bits cannot be compared with a symbol.
+// tooWide is the message for a constant of so many bits and a symbol.
 func tooWide(bits int, s *Symbol) string {
 	return fmt.Sprintf("%d-bit constant is not compatible with %d-bit field %s.", bits, s.Bits, s.Name)
 }
@@ -215,7 +216,7 @@ func (a *annotator) portGroup(name string) (*PortGroup, bool) {
 	return a.sets.PortGroup(name)
 }
 
-// checkOperator checks that the field and the constants have an order, if the operator needs one.
+// checkOperator checks that the field and the constants are ordered, if the operator requires it.
 func (a *annotator) checkOperator(r Ref, op Op, values Values, at Span) {
 	if !op.ordered() {
 		return
@@ -253,14 +254,14 @@ func (a *annotator) checkSense(r Ref, op Op, values Values, negated bool, at Spa
 	}
 }
 
-// empty reports whether there is nothing to compare with: all constants are sets that are known to be without members.
+// empty reports whether there is nothing to compare with: all constants are sets known to be empty.
 func (t *test) empty() bool {
 	return len(t.wants)+len(t.ports) == 0 &&
 		!slices.ContainsFunc(t.sets, func(s *AddressSet) bool { return s.lazy || s.Len() > 0 }) &&
 		!slices.ContainsFunc(t.groups, func(g *PortGroup) bool { return g.lazy || g.Len() > 0 })
 }
 
-// onlyLazy reports whether there may be nothing to compare with, which will be seen when the sets are known.
+// onlyLazy reports whether there may be nothing to compare with; that is known once the sets are.
 func (t *test) onlyLazy() bool {
 	return len(t.wants) == 0 && !slices.ContainsFunc(t.sets, func(s *AddressSet) bool { return !s.lazy && s.Len() > 0 })
 }

@@ -5,9 +5,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// Annotate checks that the fields of the actions can be used as they are, and returns the prerequisites that the
-// actions add to the match of their flow; nil if they add none. The text is what was parsed. The error is a
-// *[SyntaxError]; it wraps [ErrNotUnderstood] if an action names a symbol that the table lacks.
+// Annotate checks that the actions use their fields correctly and returns the prerequisites they add to the flow's
+// match; nil if none. The text is what was parsed. The error is a *[SyntaxError]; it wraps [ErrNotUnderstood] if an
+// action names a symbol missing from the table.
 func (a Actions) Annotate(text string, table *Symbols) (needs *Condition, err error) {
 	defer recoverSyntax(&err)
 	c := &checker{text: text, table: table}
@@ -22,7 +22,7 @@ type checker struct {
 	text   string
 	table  *Symbols
 	needs  allOf
-	commit bool // inside ct_commit, where ct_mark and ct_label can be written
+	commit bool // inside ct_commit, where ct_mark and ct_label are writable
 }
 
 func (c *checker) actions(a Actions) {
@@ -42,10 +42,10 @@ func (c *checker) fail(at Span, format string, args ...any) {
 	(&lexer{in: c.text}).fail(at, format, args...)
 }
 
-// anyWidth stands for a width that is not checked.
+// anyWidth is a width that is not checked.
 const anyWidth = -1
 
-// field resolves a field that has a width in bits, or is a string field if that is [port], and adds its prerequisites.
+// field resolves a field of the given width in bits, or a string field for [port], and adds its prerequisites.
 func (c *checker) field(f Field, bits int, write bool) Ref {
 	r, err := c.table.Resolve(f, c.text)
 	if err != nil {
@@ -144,8 +144,8 @@ func (c *checker) pair(to, from Field, at Span, exchange bool) {
 	}
 }
 
-// nested checks actions on another packet. What they need is asked of that packet, except in a clone or a rejection,
-// which begin as copies.
+// nested checks actions on another packet. Their prerequisites apply to that packet, except in a clone or rejection,
+// which start as copies.
 func (c *checker) nested(a *Nested) {
 	inner := &checker{text: c.text, table: c.table}
 	inner.actions(a.Actions)
@@ -180,8 +180,8 @@ func (c *checker) call(a *Call) {
 	}
 }
 
-// Bits returns what the action writes, cut to the width of its field: the bits and which of them. It is for constants
-// that are integers.
+// Bits returns the bits that the action writes, cut to the width of its field, and their mask. The constant must be an
+// integer.
 func (a *Load) Bits(r Ref) (value, mask packet.Value) {
 	mask = packet.Ones(r.width())
 	if a.Value.Masked {

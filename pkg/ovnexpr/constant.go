@@ -20,36 +20,36 @@ const (
 	Ethernet
 )
 
-// bits is the width of addresses of a format; 0 of numbers.
+// bits is the address width of a format; 0 for numbers.
 func (f Format) bits() int { return [...]int{IPv4: 32, IPv6: 128, Ethernet: 48}[f] }
 
-// A ConstantKind says what a constant is.
+// A ConstantKind is a constant's kind.
 type ConstantKind uint8
 
 // The kinds of constants.
 const (
 	Integer     ConstantKind = iota
 	String                   // "name"
-	AddressSets              // $name, a row of Address_Set
-	PortGroups               // @name, a row of Port_Group
-	Template                 // ^NAME, a variable of Chassis_Template_Var that was not expanded
+	AddressSets              // $name, an Address_Set row
+	PortGroups               // @name, a Port_Group row
+	Template                 // ^NAME, a Chassis_Template_Var variable that was not expanded
 )
 
 // A Constant is a value, or the name of values kept elsewhere.
 type Constant struct {
 	Kind ConstantKind
-	Text string // of a String its value, of the others but Integer the name without its prefix
+	Text string // a String's value; for others but Integer, the name without its prefix
 
-	Value      packet.Value // of an Integer, as written; bits outside the mask do not count
+	Value      packet.Value // of an Integer, as written; bits outside the mask are ignored
 	Mask       packet.Value // if Masked
 	Masked     bool
 	Format     Format
-	MaskFormat Format // Decimal after an address: the mask is written as the length of a prefix
+	MaskFormat Format // Decimal after an address: the mask is a prefix length
 
 	Span
 }
 
-// String writes the constant as the language reads it.
+// String writes the constant in OVN syntax.
 func (c Constant) String() string {
 	switch c.Kind {
 	case String:
@@ -88,7 +88,7 @@ func formatInteger(v packet.Value, f Format) string {
 	return "0x" + strconv.FormatUint(v.Lo, 16)
 }
 
-// width is the number of bits that a field needs to be compared with an integer.
+// width is the number of bits a field needs to be compared with an integer.
 func (c Constant) width() int {
 	switch {
 	case c.Masked:
@@ -106,7 +106,7 @@ type Values struct {
 	Span
 }
 
-// String writes the constants as the language reads them.
+// String writes the constants in OVN syntax.
 func (v Values) String() string {
 	s := make([]string, len(v.Items))
 	for i, c := range v.Items {

@@ -6,17 +6,17 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Decision is a leaf of the match that decided whether the whole holds.
+// A Decision is a leaf of the match that decided the result.
 type Decision struct {
-	Leaf  Node // its Range says where it stands; nil for what the actions of the flow ask for
+	Leaf  Node // its Range is its place in the text; nil for prerequisites of the actions
 	Holds bool
 	Tests []Test // what decided inside it
 }
 
-// A Test is a comparison that was made: the one that a leaf says, or one that it implies.
+// A Test is a comparison that was made, either the leaf's own or one that it implies.
 type Test struct {
-	Ref   Ref          // the field; Ref.Symbol is nil if there is none
-	Found packet.Value // what the packet has there
+	Ref   Ref          // the field; Ref.Symbol is nil if none
+	Found packet.Value // the packet's value
 	Holds bool
 
 	made condition
@@ -25,13 +25,13 @@ type Test struct {
 // String writes the comparison: ip.proto == 6.
 func (t Test) String() string { return t.made.String() }
 
-// Implied reports whether the match does not say the comparison itself: it is a prerequisite, or part of a predicate.
+// Implied reports whether the comparison is not in the match itself: it is a prerequisite, or part of a predicate.
 func (t Test) Implied() bool {
 	made, ok := t.made.(*test)
 	return ok && !made.said
 }
 
-// Op is the operator of the comparison, with the negations around it worked in; Equal if it compares no field.
+// Op is the operator of the comparison after applying enclosing negations; Equal if it compares no field.
 func (t Test) Op() Op {
 	if made, ok := t.made.(*test); ok {
 		return made.op
@@ -39,7 +39,7 @@ func (t Test) Op() Op {
 	return Equal
 }
 
-// Constants are what the field is compared with: integers, names of ports, and names of sets and groups.
+// Constants are what the field is compared with: integers and the names of ports, sets and groups.
 func (t Test) Constants() []Constant {
 	if made, ok := t.made.(*test); ok {
 		return made.constants()
@@ -47,7 +47,7 @@ func (t Test) Constants() []Constant {
 	return nil
 }
 
-// Evaluate is Matches with the leaves that decided.
+// Evaluate is Matches plus the leaves that decided.
 func (c *Condition) Evaluate(p *packet.Flow, env Env) (bool, []Decision) {
 	d := decider{p: p, asker: asker{env: env}}
 	holds := d.decide(c.root)
@@ -62,7 +62,7 @@ type decider struct {
 	tests     []Test
 }
 
-// decide evaluates a condition and keeps the decisions that it rests on.
+// decide evaluates a condition and keeps the deciding leaves.
 func (d *decider) decide(c condition) bool {
 	switch c := c.(type) {
 	case allOf:
@@ -87,7 +87,7 @@ func (d *decider) decide(c condition) bool {
 	return holds
 }
 
-// decideAll evaluates operands. If one differs from usual (true of a conjunction), those that do decided.
+// decideAll evaluates operands. If any differ from usual (true for a conjunction), those decided.
 func (d *decider) decideAll(operands []condition, usual bool) bool {
 	decisions, tests := len(d.decisions), len(d.tests)
 	differ := false
@@ -106,18 +106,18 @@ func (d *decider) decideAll(operands []condition, usual bool) bool {
 	return differ != usual
 }
 
-// Missing is the smallest choice of leaves that would all have to be otherwise for the condition to hold, nil if it
-// holds. Of choices that are equal in that, it is the one where what the match says itself differs rather than what it
-// implies: of an IPv4 packet ip4.src == $a || ip6.src == $b misses the first.
+// Missing is the smallest set of leaves that would all have to differ for the condition to hold; nil if it holds. On a
+// tie it prefers leaves whose own comparison fails over those where only an implied one does: for an IPv4 packet,
+// ip4.src == $a || ip6.src == $b misses the first.
 func (c *Condition) Missing(p *packet.Flow, env Env) []Decision {
 	d := decider{p: p, asker: asker{env: env}}
 	m := d.missing(c.root)
 	return m.decisions
 }
 
-// A change is a choice of leaves with what it costs to turn them.
+// A change is a set of leaves and the cost of turning them.
 type change struct {
-	implied   int // tests that fail and are not said by the match
+	implied   int // failed tests that are not in the match itself
 	decisions []Decision
 }
 
@@ -131,7 +131,7 @@ func (m change) less(o change) bool {
 	return len(m.decisions) < len(o.decisions)
 }
 
-// missing is the cheapest change that makes a condition hold.
+// missing is the cheapest change that makes a condition true.
 func (d *decider) missing(c condition) change {
 	switch c := c.(type) {
 	case allOf:

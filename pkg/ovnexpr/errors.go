@@ -6,29 +6,29 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNotUnderstood is wrapped by errors about names that this package does not know: a symbol, a function or an action
-// that a later release of OVN may have.
+// ErrNotUnderstood is wrapped by errors about names this package does not know: a symbol, function or action that a
+// later release of OVN may have.
 var ErrNotUnderstood = errors.New("not understood")
 
-// A Span is a range of bytes of the text that was parsed.
+// A Span is a byte range of the parsed text.
 type Span struct{ Start, End int }
 
-// Range returns the span itself: what embeds a Span can say where it stands.
+// Range returns the span: types that embed one can report their place.
 func (s Span) Range() Span { return s }
 
-// A SyntaxError says what is wrong with a match or with actions, in the words of ovn-controller where it has some.
+// A SyntaxError describes a fault in a match or in actions, in ovn-controller's words where it has any.
 type SyntaxError struct {
-	Text string // what was parsed
+	Text string // the parsed text
 	Span        // the offending part
 	Msg  string
 
 	unknown bool
 }
 
-// Error returns the message alone; [SyntaxError.Caret] shows the place.
+// Error returns only the message; [SyntaxError.Caret] shows the place.
 func (e *SyntaxError) Error() string { return e.Msg }
 
-// Unwrap returns [ErrNotUnderstood] for a name that is unknown.
+// Unwrap returns [ErrNotUnderstood] for an unknown name.
 func (e *SyntaxError) Unwrap() error {
 	if e.unknown {
 		return ErrNotUnderstood
@@ -36,10 +36,10 @@ func (e *SyntaxError) Unwrap() error {
 	return nil
 }
 
-// caretWidth bounds what Caret shows of a text: load balancers make lines of many thousand characters.
+// caretWidth bounds how much text Caret shows: load balancers make lines of many thousand characters.
 const caretWidth = 100
 
-// Caret returns two lines: the text, or the part of it around the error, and a mark below the offending part.
+// Caret returns two lines: the text, or the part around the error, and a marker below the offending part.
 func (e *SyntaxError) Caret() string {
 	from, to := max(0, min(e.Start, len(e.Text))), min(e.End, len(e.Text))
 	first, last := 0, len(e.Text)
@@ -53,7 +53,7 @@ func (e *SyntaxError) Caret() string {
 	return printable(e.Text[first:last]) + "\n" + mark
 }
 
-// printable replaces what would move the cursor.
+// printable blanks control characters.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -63,7 +63,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// recoverSyntax turns the panic of a parser into its error.
+// recoverSyntax turns a parser's panic into its error.
 func recoverSyntax(err *error) {
 	switch e := recover().(type) {
 	case nil:

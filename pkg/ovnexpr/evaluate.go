@@ -9,35 +9,35 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// An Env is what a condition has to know beyond the packet.
+// An Env provides what a condition needs beyond the packet.
 type Env interface {
-	// PortName returns the name of the logical port or multicast group that has a key in the packet's datapath.
+	// PortName returns the name of the logical port or multicast group with that key in the packet's datapath.
 	PortName(key uint64) (string, bool)
 	// Resident reports whether a logical port resides on the chassis.
 	Resident(port string) bool
 }
 
-// A Fetcher is an Env that brings sets when an evaluation comes to them. Matches that were annotated with [Lazy] need it.
+// A Fetcher is an Env that fetches sets when an evaluation reaches them. Matches annotated with [Lazy] need it.
 type Fetcher interface {
 	Env
-	// AddressSet returns a set, nil if there is none of that name.
+	// AddressSet returns a set, nil if not found.
 	AddressSet(name string) (*AddressSet, error)
-	// InGroup reports whether a port is in a port group. The error is ErrNoGroup if there is none of that name.
+	// InGroup reports whether a port is in a port group. The error is ErrNoGroup if the group is not found.
 	InGroup(port, group string) (bool, error)
 }
 
-// ErrNoGroup says that there is no port group of a name.
+// ErrNoGroup means that no port group has that name.
 var ErrNoGroup = errors.New("no such port group")
 
-// Matches reports whether a packet meets the condition. Env may be nil: then no port has a name, and none is resident.
-// If a set cannot be had, the result is false; [Condition.Holds] says so.
+// Matches reports whether a packet meets the condition. If env is nil, no port has a name, and none is resident. If a
+// set is unreadable, the result is false; [Condition.Holds] has the error.
 func (c *Condition) Matches(p *packet.Flow, env Env) bool {
 	e := asker{env: env}
 	return e.holds(c.quick, p) && e.err == nil
 }
 
-// Holds is Matches with errors. They are what a [Fetcher] returned, or a *[SyntaxError] if the match is not valid with
-// the sets as they are: then ovn-controller ignores the flow.
+// Holds is Matches with errors: those a [Fetcher] returned, or a *[SyntaxError] if the match is invalid with the
+// current sets, in which case ovn-controller ignores the flow.
 func (c *Condition) Holds(p *packet.Flow, env Env) (bool, error) {
 	e := asker{env: env}
 	holds := e.holds(c.quick, p)
@@ -69,20 +69,20 @@ type residence struct {
 	want bool
 }
 
-// An empty holds if all sets of a test, which are unknown so far, are without members.
+// An empty holds if all sets of a test, as yet unknown, are empty.
 type empty struct{ of *test }
 
-// A test compares a field with constants: with any of them.
+// A test compares a field with any of several constants.
 type test struct {
 	ref    Ref
-	cut    number // the bits of ref, moved down
+	cut    number // the bits of ref, shifted
 	op     Op
 	wants  []want
-	many   *AddressSet // of the wants, if there are many
+	many   *AddressSet // the wants, if there are many
 	sets   []*AddressSet
 	ports  []string
 	groups []*PortGroup
-	said   bool // by the match itself: not by a prerequisite, nor inside a predicate
+	said   bool // in the match itself, not by a prerequisite or inside a predicate
 }
 
 // A want is an integer constant, cut to the width of the field.
@@ -91,7 +91,7 @@ type want struct {
 	value, mask number
 }
 
-// manyWants is the number of constants from which on they are looked up, not gone through.
+// manyWants is the number of constants from which they are looked up, not scanned.
 const manyWants = 8
 
 func newTest(r Ref, op Op) *test { return &test{ref: r, op: op, cut: low(packet.Ones(r.width()))} }
@@ -128,7 +128,7 @@ func (t *test) constants() []Constant {
 	return all
 }
 
-// read is what a packet has in the field, moved down to bit 0.
+// read returns the packet's value of the field, at bit 0.
 func (t *test) read(p *packet.Flow) number {
 	hi, lo := p.Words(t.ref.Field)
 	if t.ref.Lo == 0 {
@@ -137,7 +137,7 @@ func (t *test) read(p *packet.Flow) number {
 	return number{hi, lo}.down(t.ref.Lo).and(t.cut)
 }
 
-// An asker evaluates conditions. It keeps the first error; what it returns after one has no meaning.
+// An asker evaluates conditions. It keeps the first error; results after an error are meaningless.
 type asker struct {
 	env Env
 	err error
@@ -186,7 +186,7 @@ func (e *asker) test(t *test, p *packet.Flow) bool {
 	return e.finds(t, n) == (t.op == Equal)
 }
 
-// finds reports whether a value is one of the constants.
+// finds reports whether n is one of the constants.
 func (e *asker) finds(t *test, n number) bool {
 	if t.many != nil {
 		if t.many.has(n) {
@@ -208,7 +208,7 @@ func (e *asker) finds(t *test, n number) bool {
 	return false
 }
 
-// fetched returns a set with its members, nil if it cannot be had.
+// fetched returns a set with its members, nil if unreadable.
 func (e *asker) fetched(s *AddressSet, of *Symbol) *AddressSet {
 	if !s.lazy || e.err != nil {
 		return s
@@ -233,7 +233,7 @@ func (e *asker) fetched(s *AddressSet, of *Symbol) *AddressSet {
 	return set
 }
 
-// empty reports whether all sets of a test, which has nothing else, are without members.
+// empty reports whether all sets of a test that has nothing else are empty.
 func (e *asker) empty(t *test) bool {
 	return !slices.ContainsFunc(t.sets, func(s *AddressSet) bool {
 		set := e.fetched(s, t.ref.Symbol)
@@ -241,7 +241,7 @@ func (e *asker) empty(t *test) bool {
 	})
 }
 
-// names reports whether the port whose key the field holds is one of the constants.
+// names reports whether one of the constants is the port whose key the field holds.
 func (e *asker) names(t *test, p *packet.Flow) bool {
 	if e.env == nil {
 		return false
@@ -282,7 +282,7 @@ func (e *asker) inGroup(g *PortGroup, port string) bool {
 	return in && err == nil
 }
 
-// compares reports whether the operator holds of a value and its constant, by how they compare: below 0 for less.
+// compares reports whether the operator holds, given how the value compares to its constant: below 0 for less.
 func (o Op) compares(order int) bool {
 	switch o {
 	case Less:
@@ -319,7 +319,7 @@ func (c *residence) String() string {
 	return word(c.want, "", "!") + (&Resident{Port: c.port}).String()
 }
 
-// String writes the test as a match has it.
+// String writes the test in match syntax.
 func (t *test) String() string {
 	if t.ref.Bits == 1 && len(t.wants) == 1 && len(t.sets) == 0 && !t.op.ordered() && !t.wants[0].constant.Masked {
 		return word((t.wants[0].value.lo == 1) == (t.op == Equal), "", "!") + t.ref.String()

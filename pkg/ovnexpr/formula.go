@@ -7,20 +7,19 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A formula is a match taken apart as OVN does: sets are comparisons with each member, negations are worked in, and no
-// conjunction has a conjunction among its operands, nor a disjunction a disjunction. It tells what a [Condition], which
-// is made to be asked, cannot: how OVN prints an annotated match, and whether one packet is meant. Formulas are not
-// changed once made.
+// A formula is a match decomposed as in OVN: sets become comparisons with each member, negations are pushed down, and
+// no conjunction contains a conjunction, nor a disjunction a disjunction. It shows what a [Condition], made for
+// evaluation, cannot: how OVN prints an annotated match, and whether it describes one packet. Formulas are immutable.
 type formula struct {
 	kind     formulaKind
-	operands []*formula // of all and any, at least two
+	operands []*formula // of all and any; at least two
 
 	symbol *Symbol // of a comparison
 	op     Op
-	masked        // what is compared, at its place in the symbol
-	port   string // instead of bits, of a string field; of a residence
+	masked        // the compared bits, in place in the symbol
+	port   string // instead of bits: of a string field or a residence
 
-	holds bool // of a constant; of a residence: it is not negated
+	holds bool // of a constant; for a residence: not negated
 }
 
 type formulaKind uint8
@@ -33,12 +32,12 @@ const (
 	isResidence
 )
 
-// masked is a value under a mask. What lies outside the mask is 0.
+// masked is a value under a mask. Bits outside the mask are 0.
 type masked struct{ value, mask packet.Value }
 
 func truth(holds bool) *formula { return &formula{kind: isConstant, holds: holds} }
 
-// merge joins formulas to one of a kind, isAll or isAny. None are what changes nothing: a true or a false constant.
+// merge joins formulas into one of a kind, isAll or isAny. No operands give the neutral constant, true or false.
 func merge(kind formulaKind, operands ...*formula) *formula {
 	var flat []*formula
 	for _, o := range operands {
@@ -57,7 +56,7 @@ func merge(kind formulaKind, operands ...*formula) *formula {
 	return &formula{kind: kind, operands: flat}
 }
 
-// other is the kind that negation turns a kind into.
+// other is the kind that a negated kind becomes.
 func (k formulaKind) other() formulaKind { return isAll + isAny - k }
 
 // not negates a formula.
@@ -83,7 +82,7 @@ func mapped(of []*formula, f func(*formula) *formula) []*formula {
 	return to
 }
 
-// only returns the symbol that all comparisons of a formula are about, nil if there is none or another operand.
+// only returns the one symbol that all comparisons of a formula use; nil if there is none or another operand.
 func (f *formula) only() *Symbol {
 	switch f.kind {
 	case isComparison:
@@ -105,7 +104,7 @@ type formulator struct {
 	text  string
 	table *Symbols
 	sets  Sets
-	known map[string]*formula // of texts of the table of symbols, annotated
+	known map[string]*formula // texts of the symbol table, annotated
 }
 
 func (m *formulator) node(n Node) *formula {
@@ -162,7 +161,7 @@ func (m *formulator) compare(field Field, op Op, values Values) *formula {
 	return merge(isAny, all...)
 }
 
-// place is an integer at its place in the symbol, cut to the bits that are referred to.
+// place is an integer at its place in the symbol, cut to the referenced bits.
 func (r Ref) place(c Constant) masked {
 	mask := packet.Ones(r.Bits)
 	if c.Masked {
@@ -184,8 +183,8 @@ func (m *formulator) members(c Constant) []Constant {
 	return []Constant{c}
 }
 
-// annotated replaces predicates and parts of fields by what they stand for, and adds prerequisites. Where all of a
-// formula is about one symbol, its prerequisites are added once.
+// annotated expands predicates and subfields and adds prerequisites. Where a whole formula is about one symbol, its
+// prerequisites are added once.
 func (m *formulator) annotated(f *formula, needs bool) *formula {
 	switch f.kind {
 	case isComparison:
@@ -227,7 +226,7 @@ func (m *formulator) annotatedComparison(f *formula, needs bool) *formula {
 	return answer
 }
 
-// meaning is the formula of a part of the table of symbols.
+// meaning is the formula of a text in the symbol table.
 func (m *formulator) meaning(text string) *formula {
 	f := m.known[text]
 	if f == nil {

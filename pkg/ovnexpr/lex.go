@@ -22,22 +22,22 @@ const (
 	template   kind = "^name"
 )
 
-// A token is a piece of text with its meaning.
+// A token is a piece of text and its meaning.
 type token struct {
 	kind  kind
-	text  string   // of identifiers, names without their prefix, strings unescaped
+	text  string   // identifiers, names without their prefix, unescaped strings
 	value Constant // of integers
 	Span
 }
 
-// A lexer cuts a text into tokens. Errors are panics with a *SyntaxError.
+// A lexer splits a text into tokens. Errors are *SyntaxError panics.
 type lexer struct {
 	in    string
 	pos   int
 	tok   token
-	depth int // of parentheses, or of actions within actions
+	depth int // of parentheses or nested actions
 
-	check   *annotator // if a match is checked while it is read, so that of several errors the first is found
+	check   *annotator // set if a match is checked while parsed, to find the first of several errors
 	negated bool       // inside an odd number of negations
 }
 
@@ -47,7 +47,7 @@ func newLexer(in string) *lexer {
 	return l
 }
 
-// fail reports a message about a part of the text.
+// fail reports an error in a part of the text.
 func (l *lexer) fail(at Span, format string, args ...any) {
 	panic(&SyntaxError{Text: l.in, Span: at, Msg: fmt.Sprintf(format, args...)})
 }
@@ -55,7 +55,7 @@ func (l *lexer) fail(at Span, format string, args ...any) {
 // syntax reports the current token. The message may be empty.
 func (l *lexer) syntax(format string, args ...any) { panic(l.syntaxError(format, args...)) }
 
-// unknown reports the current token as a name that is unknown.
+// unknown reports the current token as an unknown name.
 func (l *lexer) unknown(format string, args ...any) {
 	e := l.syntaxError(format, args...)
 	e.unknown = true
@@ -95,7 +95,7 @@ func (l *lexer) matchName(name string) bool {
 	return true
 }
 
-// force skips a token that has to be there.
+// force skips a required token.
 func (l *lexer) force(k kind) {
 	if !l.match(k) {
 		if k == end {
@@ -105,7 +105,7 @@ func (l *lexer) force(k kind) {
 	}
 }
 
-// peek returns which of the signs that tell actions and functions apart follows the current token, "" if none does.
+// peek returns the sign after the current token if it is one that tells actions and functions apart, else "".
 func (l *lexer) peek() kind {
 	pos := l.pos
 	l.skipSpace()
@@ -119,7 +119,7 @@ func (l *lexer) peek() kind {
 	return ""
 }
 
-// next reads the token that follows.
+// next reads the next token.
 func (l *lexer) next() {
 	l.skipSpace()
 	start := l.pos
@@ -186,7 +186,7 @@ func (l *lexer) name() string {
 	return l.in[start:l.pos]
 }
 
-// punctuations, the longest first.
+// punctuations, longest first.
 var punctuations = []kind{"<->", "==", "!=", "<=", ">=", "&&", "||", "..", "--",
 	"(", ")", "{", "}", "[", "]", "<", ">", "!", ",", ";", "=", ":", "-"}
 
@@ -222,7 +222,7 @@ func (l *lexer) colonAfterHex() bool {
 	return l.at(i) == ':'
 }
 
-// integer reads a number or an address, and the mask after it.
+// integer reads a number or an address, and any mask after it.
 func (l *lexer) integer() {
 	start := l.pos
 	c := l.number()
@@ -250,7 +250,7 @@ func (l *lexer) number() Constant {
 	}
 }
 
-// constant gives the number in a part of the text its meaning.
+// constant interprets the number in a part of the text.
 func (l *lexer) constant(at Span) Constant {
 	s := l.in[at.Start:at.End]
 	switch {
@@ -342,5 +342,5 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// isName reports whether an identifier can begin with c.
+// isName reports whether c can start an identifier.
 func isName(c byte) bool { return isLetter(c) || c == '_' || c == '.' }

@@ -7,12 +7,12 @@ import (
 
 // A Match is a parsed match.
 type Match struct {
-	Text string // what was parsed
+	Text string // the parsed text
 	Root Node
 }
 
-// A Node is a part of a match: one of *[Or], *[And], *[Not], *[Paren], *[Literal], *[Bare], *[Compare], *[Between] and
-// *[Resident]. The last five are leaves. String writes it as text that parses to an equal tree.
+// A Node is part of a match: an *[Or], *[And], *[Not], *[Paren], *[Literal], *[Bare], *[Compare], *[Between] or
+// *[Resident]. The last five are leaves. String writes text that parses to an equal tree.
 type Node interface {
 	String() string
 	Range() Span
@@ -49,7 +49,7 @@ type Literal struct {
 	Span
 }
 
-// A Bare is the name of a predicate or of a field of one bit alone: ip4, ct.new, reg0[3].
+// A Bare is a predicate or a one-bit field by itself: ip4, ct.new, reg0[3].
 type Bare struct {
 	Field Field
 	Span
@@ -58,7 +58,7 @@ type Bare struct {
 // A Compare compares a field with constants.
 type Compare struct {
 	Field    Field
-	Op       Op // with the field on its left
+	Op       Op // with the field on the left
 	Values   Values
 	Reversed bool // the constants were written on the left
 	Span
@@ -108,7 +108,7 @@ var opNames = [...]string{"==", "!=", "<", "<=", ">", ">="}
 // String returns the operator's sign.
 func (o Op) String() string { return opNames[o] }
 
-// turn is the operator with its sides exchanged.
+// turn is the operator with its sides swapped.
 func (o Op) turn() Op { return [...]Op{Equal, NotEqual, Greater, GreaterEqual, Less, LessEqual}[o] }
 
 // invert is the operator that holds when o does not.
@@ -117,7 +117,7 @@ func (o Op) invert() Op { return [...]Op{NotEqual, Equal, GreaterEqual, Greater,
 // ordered reports whether the operator needs an order.
 func (o Op) ordered() bool { return o > NotEqual }
 
-// A Field is a field or some of its bits, as it was written.
+// A Field is a field or some of its bits, as written.
 type Field struct {
 	Name   string
 	Bits   bool // [Lo..Hi] was written
@@ -125,7 +125,7 @@ type Field struct {
 	Span
 }
 
-// String writes the field as the language reads it.
+// String writes the field in OVN syntax.
 func (f Field) String() string {
 	switch {
 	case !f.Bits:
@@ -153,7 +153,7 @@ func (n *Literal) String() string {
 
 func (n *Bare) String() string { return n.Field.String() }
 
-// String writes the comparison, the constants on the side they were on.
+// String writes the comparison, each side as in the text.
 func (n *Compare) String() string {
 	if n.Reversed {
 		return n.Values.String() + " " + n.Op.turn().String() + " " + n.Field.String()
@@ -175,7 +175,7 @@ func join(nodes []Node, sep string) string {
 	return strings.Join(s, sep)
 }
 
-// Leaves returns the leaves of the match in the order of the text.
+// Leaves returns the leaves of the match in text order.
 func (m *Match) Leaves() []Node { return leaves(m.Root, nil) }
 
 func leaves(n Node, to []Node) []Node {

@@ -6,16 +6,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Microflow is one packet described by a match, as ovn-trace(8) takes it: the match may leave nothing open but what is
-// 0 then.
+// A Microflow is one packet described by a match, as for ovn-trace(8): what the match leaves open is 0.
 type Microflow struct {
 	text  string
 	maker *formulator
 	parts *formula // not annotated
 }
 
-// ParseMicroflow reads the description of a packet. Sets may be nil, but not [Lazy]. The error is a *[SyntaxError], in the
-// words of ovn-trace.
+// ParseMicroflow parses a packet description. Sets may be nil, but not [Lazy]. The error is a *[SyntaxError], in
+// ovn-trace's words.
 func ParseMicroflow(text string, table *Symbols, sets Sets) (m *Microflow, err error) {
 	match, err := parseMatch(text, &annotator{text: text, table: table, sets: sets})
 	if err != nil {
@@ -26,7 +25,7 @@ func ParseMicroflow(text string, table *Symbols, sets Sets) (m *Microflow, err e
 	return &Microflow{text: text, maker: maker, parts: maker.node(match.Root)}, nil
 }
 
-// Inport is the name of the port that the packet comes in by, as far as the text says it without doubt.
+// Inport is the name of the packet's input port, if the text gives it unambiguously.
 func (m *Microflow) Inport() (string, error) {
 	names := map[string]bool{}
 	m.parts.inports(names)
@@ -51,9 +50,9 @@ func (f *formula) inports(to map[string]bool) {
 	}
 }
 
-// Flow is the packet. Port finds the key that a logical port has in the packet's datapath; a field that names a port
-// which is not found is left alone. The error is a *[SyntaxError] if no packet meets the description, or more than one
-// may; what has very many alternatives is called ambiguous without looking whether only one of them can be true.
+// Flow is the packet. Port finds a logical port's key in the packet's datapath; a field naming a port that is not found
+// is left unset. The error is a *[SyntaxError] if no packet meets the description or more than one may; very many
+// alternatives count as ambiguous, without checking whether only one can be true.
 func (m *Microflow) Flow(port func(name string) (key uint64, ok bool)) (p packet.Flow, err error) {
 	defer recoverSyntax(&err)
 	all := Span{0, len(m.text)}
@@ -79,8 +78,8 @@ func (m *Microflow) Flow(port func(name string) (key uint64, ok bool)) (p packet
 	return p, nil
 }
 
-// constrain makes a packet meet a comparison for equality. As in ovn-trace, ip.dscp and ip.ecn stay as they are: what is
-// no multiple of 8 bits long and only known as a whole gets lost there.
+// constrain makes a packet meet a comparison for equality. As in ovn-trace, ip.dscp and ip.ecn are left unset: fields
+// that are not maskable and not a multiple of 8 bits wide get lost.
 func (f *formula) constrain(p *packet.Flow, port func(name string) (uint64, bool)) {
 	field := f.symbol.Field
 	if !f.symbol.IsString() {

@@ -9,14 +9,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// maxAlternatives bounds the comparisons that normalizing makes: conjunctions of disjunctions multiply.
+// maxAlternatives bounds the comparisons made by normalizing: conjunctions of disjunctions multiply.
 const maxAlternatives = 1 << 16
 
-// A normalizer brings annotated formulas into normal form: a constant, a comparison, a conjunction of operands that each
-// are about one symbol of their own, or a disjunction of those. All comparisons are then for equality.
+// A normalizer converts annotated formulas to normal form: a constant, a comparison, a conjunction of operands that are
+// each about a different symbol, or a disjunction of those. All comparisons are then for equality.
 //
-// OVN's normal form is not the smallest there is, and what it makes of a formula decides whether ovn-trace takes it for
-// ambiguous. So it matters here as well where duplicates are dropped and where not.
+// OVN's normal form is not minimal, and it decides whether ovn-trace considers a formula ambiguous. So it matters here,
+// too, where duplicates are dropped and where not.
 type normalizer struct {
 	version release.Series
 	left    int    // alternatives that may still be made
@@ -29,7 +29,7 @@ func (n *normalizer) spend(alternatives int) {
 	}
 }
 
-// simple replaces all comparisons by comparisons for equality, and drops constants. All ports are taken to be resident.
+// simple replaces all comparisons with comparisons for equality and drops constants. All ports count as resident.
 func (n *normalizer) simple(f *formula) *formula {
 	switch f.kind {
 	case isComparison:
@@ -72,7 +72,7 @@ func (n *normalizer) equalities(f *formula) *formula {
 	}
 	less := f.op == Less || f.op == LessEqual
 	orEqual := f.op == LessEqual || f.op == GreaterEqual
-	extreme := packet.Value{} // nothing is less, or more
+	extreme := packet.Value{} // none is less, or greater
 	if less {
 		extreme = f.mask
 	}
@@ -95,7 +95,7 @@ func (n *normalizer) equalities(f *formula) *formula {
 	return merge(isAny, any...)
 }
 
-// differs is true of what differs from a comparison's value in some bit.
+// differs is true if some bit differs from a comparison's value.
 func (n *normalizer) differs(f *formula) *formula {
 	var any []*formula
 	for i := range f.symbol.Bits {
@@ -108,12 +108,12 @@ func (n *normalizer) differs(f *formula) *formula {
 	return merge(isAny, any...)
 }
 
-// equal is a comparison of the same symbol for equality with other bits.
+// equal is a comparison for equality of the same symbol with other bits.
 func (f *formula) equal(b masked) *formula {
 	return &formula{kind: isComparison, symbol: f.symbol, masked: b}
 }
 
-// flip turns bit i round and takes those from lo up to it out.
+// flip inverts bit i and clears the bits from lo up to it.
 func (b masked) flip(i, lo int) masked {
 	below := packet.Ones(i - lo).Shl(lo)
 	bit := packet.Uint(1).Shl(i)
@@ -126,13 +126,13 @@ func (b masked) flip(i, lo int) masked {
 	return masked{value, b.mask.AndNot(below)}
 }
 
-// both are the bits that two demand; ok is false if they contradict each other.
+// both merges the bits that two require; ok is false if they conflict.
 func (b masked) both(c masked) (d masked, ok bool) {
 	shared := b.mask.And(c.mask)
 	return masked{b.value.Or(c.value), b.mask.Or(c.mask)}, b.value.And(shared) == c.value.And(shared)
 }
 
-// oneRange returns the lowest bit and the number of bits of a value whose ones follow each other; 0, 0 of any other.
+// oneRange returns the lowest bit and the number of bits of a value whose ones are contiguous; else 0, 0.
 func oneRange(v packet.Value) (lo, n int) {
 	n = bits.OnesCount64(v.Hi) + bits.OnesCount64(v.Lo)
 	if lo = v.BitLen() - n; n == 0 || packet.Ones(n).Shl(lo) != v {
@@ -211,7 +211,7 @@ func (n *normalizer) distribute(or *formula, others []*formula) *formula {
 	return n.normalAny(any)
 }
 
-// one brings a formula about one symbol into the form of a comparison, a disjunction of comparisons, or a constant.
+// one reduces a formula about one symbol to a comparison, a disjunction of comparisons, or a constant.
 func (n *normalizer) one(f *formula, s *Symbol) *formula {
 	switch {
 	case f.kind == isAny:
@@ -233,7 +233,7 @@ func (n *normalizer) one(f *formula, s *Symbol) *formula {
 	return f
 }
 
-// distinct drops duplicates, and in later releases what is covered by another operand, from a disjunction of comparisons.
+// distinct drops duplicates from a disjunction of comparisons, and in later releases what another operand covers.
 func (n *normalizer) distinct(f *formula) *formula {
 	if f.kind != isAny {
 		return f
@@ -257,7 +257,7 @@ func (n *normalizer) distinct(f *formula) *formula {
 	return merge(isAny, any...)
 }
 
-// uncovered leaves out comparisons of numbers that only hold where another does.
+// uncovered drops comparisons of numbers that hold only where another does.
 func uncovered(any []*formula) []*formula {
 	return slices.DeleteFunc(slices.Clone(any), func(f *formula) bool {
 		return !f.symbol.IsString() && slices.ContainsFunc(any, func(o *formula) bool {
@@ -342,7 +342,7 @@ func (n *normalizer) product(like, a, b *formula) *formula {
 	return merge(isAny, any...)
 }
 
-// alternatives are the comparisons that a formula about one number has the choice of.
+// alternatives are the comparisons that a formula about one number offers.
 func (f *formula) alternatives() []*formula {
 	switch f.kind {
 	case isAny:

@@ -2,7 +2,7 @@ package ovnexpr
 
 import "math"
 
-// maxDepth bounds parentheses within parentheses, as ovn-controller does.
+// maxDepth bounds nested parentheses, as in ovn-controller.
 const maxDepth = 100
 
 // ParseMatch reads a match. The error is a *[SyntaxError].
@@ -40,7 +40,7 @@ func (l *lexer) expression() Node {
 	return &Or{operands, at}
 }
 
-// operand reads a primary, which may be negated.
+// operand reads a primary, possibly negated.
 func (l *lexer) operand() Node {
 	start := l.tok.Start
 	if !l.match("!") {
@@ -79,7 +79,7 @@ func (l *lexer) primary() Node {
 	return l.constantFirst()
 }
 
-// checked looks at a leaf as annotation will.
+// checked checks a leaf as annotation will.
 func (l *lexer) checked(n Node) Node {
 	if l.check != nil {
 		l.check.leaf(n, l.negated)
@@ -117,7 +117,7 @@ func (l *lexer) function() Node {
 	return &Resident{port, at}
 }
 
-// constantFirst reads 0, 1, or a comparison that begins with constants.
+// constantFirst reads 0, 1, or a comparison that starts with constants.
 func (l *lexer) constantFirst() Node {
 	left := l.values()
 	leftOp, ok := l.relop()
@@ -142,7 +142,7 @@ func (l *lexer) constantFirst() Node {
 	return l.checked(&Between{left, leftOp, field, rightOp, right, at})
 }
 
-// relop reads a relational operator, if there is one.
+// relop reads a relational operator, if any.
 func (l *lexer) relop() (Op, bool) {
 	for i, name := range opNames {
 		if l.match(kind(name)) {
@@ -152,7 +152,7 @@ func (l *lexer) relop() (Op, bool) {
 	return 0, false
 }
 
-// field reads a field, or bits of one.
+// field reads a field or bits of one.
 func (l *lexer) field() Field {
 	if l.tok.kind != identifier {
 		l.syntax("expecting field name")

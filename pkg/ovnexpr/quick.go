@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// quick is the same condition in another form: without leaves, constants and repetitions, what is nested without need
-// taken apart, and what costs little first.
+// quick rewrites a condition for speed: no leaves, constants or repetitions, needless nesting flattened, and cheap
+// operands first.
 func quick(c condition) condition {
 	switch c := c.(type) {
 	case *leaf:
@@ -39,7 +39,7 @@ func quick(c condition) condition {
 	return c
 }
 
-// onlyTests reports whether there is nothing to gain: no operand is nested, and at most the last costs much.
+// onlyTests reports whether there is nothing to gain: no operand is nested, and at most the last is costly.
 func onlyTests(operands []condition) bool {
 	for i, o := range operands {
 		if t, ok := o.(*test); !ok || i < len(operands)-1 && t.cost() > 0 {
@@ -49,7 +49,7 @@ func onlyTests(operands []condition) bool {
 	return len(operands) > 1
 }
 
-// quickly are the operands of a conjunction or of a disjunction, at least one.
+// quickly returns the operands of a conjunction or disjunction, at least one.
 func quickly(operands []condition, conjunction bool) []condition {
 	to := make([]condition, 0, len(operands)+2)
 	for _, o := range operands {
@@ -75,10 +75,10 @@ func quickly(operands []condition, conjunction bool) []condition {
 	return to
 }
 
-// manyOperands is the number from which on repetitions are let be.
+// manyOperands is the number above which repetitions are left in.
 const manyOperands = 64
 
-// appendNew appends a condition that is not there yet.
+// appendNew appends a condition that is new.
 func appendNew(to []condition, c condition) []condition {
 	if len(to) <= manyOperands {
 		for _, o := range to {
@@ -90,7 +90,7 @@ func appendNew(to []condition, c condition) []condition {
 	return append(to, c)
 }
 
-// alike are the operands of a condition of that kind, nil of another.
+// alike returns a condition's operands if it is of that kind.
 func alike(c condition, conjunction bool) []condition {
 	switch c := c.(type) {
 	case allOf:
@@ -105,8 +105,8 @@ func alike(c condition, conjunction bool) []condition {
 	return nil
 }
 
-// same reports whether two conditions are one and the same, or alternatives of the same: predicates and prerequisites are
-// shared.
+// same reports whether two conditions are identical, or alternatives of identical ones: predicates and prerequisites
+// are shared.
 func same(a, b condition) bool {
 	switch a := a.(type) {
 	case *test:
@@ -118,7 +118,7 @@ func same(a, b condition) bool {
 	return false
 }
 
-// cost orders conditions: comparisons with numbers, with ports, with sets, with sets to be fetched.
+// cost ranks conditions: comparisons with numbers, with ports, with sets, with sets to be fetched.
 func cost(c condition) int {
 	switch c := c.(type) {
 	case *test:

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// quoted reads a string in double quotes with the escapes of JSON.
+// quoted reads a double-quoted string with JSON escapes.
 func (l *lexer) quoted() {
 	start := l.pos
 	l.pos++

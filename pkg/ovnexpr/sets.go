@@ -8,17 +8,17 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Sets finds the values behind $name and @name.
+// Sets looks up the values of $name and @name.
 //
-// A port group of the Southbound holds the ports of one datapath; the name in a match is that of the Northbound group.
-// Ports are compared by name within the packet's datapath, so that a group may as well hold those of all datapaths.
+// A Southbound port group holds the ports of one datapath; a match uses the name of the Northbound group. Ports are
+// compared by name within the packet's datapath, so a group may as well hold those of all datapaths.
 type Sets interface {
 	AddressSet(name string) (*AddressSet, bool)
 	PortGroup(name string) (*PortGroup, bool)
 }
 
-// Lazy are sets of which only names are known: all names. Matches annotated with them are evaluated in an Env that is a
-// [Fetcher], which is asked when an evaluation comes to a set.
+// Lazy are sets known only by name: any name. Matches annotated with them need an Env that is a [Fetcher], which is
+// asked for a set when an evaluation reaches it.
 var Lazy Sets = lazySets{}
 
 type lazySets struct{}
@@ -31,24 +31,24 @@ func (lazySets) PortGroup(name string) (*PortGroup, bool) {
 	return &PortGroup{name: name, lazy: true}, true
 }
 
-// An AddressSet is a set of addresses and prefixes, made once and shared by all conditions that refer to it.
+// An AddressSet is a set of addresses and prefixes, built once and shared by all conditions that use it.
 type AddressSet struct {
 	name    string
 	byMask  []maskGroup
 	size    int
 	bits    int      // the widest member's width
 	lazy    bool     // only the name is known
-	Invalid []string // what was given and is no integer; ovn-controller leaves it out as well
+	Invalid []string // given but not integers; ovn-controller skips them too
 }
 
-// A maskGroup holds the members that have one mask and are written alike. There may be many thousand.
+// A maskGroup holds the members with the same mask and notation. There may be many thousand.
 type maskGroup struct {
-	like   Constant // but for its value
+	like   Constant // without its value
 	mask   number
 	values []number // sorted
 }
 
-// NewAddressSet makes an address set of texts such as "10.0.0.1", "fd00::/64" and "0a:00:00:00:00:01".
+// NewAddressSet builds an address set from texts like "10.0.0.1", "fd00::/64" and "0a:00:00:00:00:01".
 func NewAddressSet(name string, addresses []string) *AddressSet {
 	s := &AddressSet{name: name}
 	for _, text := range addresses {
@@ -79,7 +79,7 @@ func (s *AddressSet) add(c Constant) {
 	s.byMask[i].values = append(s.byMask[i].values, value)
 }
 
-// sort makes the set ready to be asked.
+// sort prepares the set for lookups.
 func (s *AddressSet) sort() {
 	for i := range s.byMask {
 		g := &s.byMask[i]
@@ -107,7 +107,7 @@ func (s *AddressSet) Name() string { return s.name }
 // Len is the number of members.
 func (s *AddressSet) Len() int { return s.size }
 
-// has reports whether a number is a member or lies in one.
+// has reports whether a number is a member or inside one.
 func (s *AddressSet) has(n number) bool {
 	for i := range s.byMask {
 		if _, ok := s.byMask[i].find(n); ok {
@@ -128,7 +128,7 @@ func (g *maskGroup) member(i int) Constant {
 	return c
 }
 
-// members are the members in the order of a set of strings in a database.
+// members are the members in the order of a database string set.
 func (s *AddressSet) members() []Constant {
 	var all []Constant
 	for i := range s.byMask {
@@ -140,15 +140,15 @@ func (s *AddressSet) members() []Constant {
 	return all
 }
 
-// A PortGroup is a set of names of logical ports, made once and shared by all conditions that refer to it.
+// A PortGroup is a set of logical port names, built once and shared by all conditions that refer to it.
 type PortGroup struct {
 	name  string
 	ports map[string]bool
 	lazy  bool // only the name is known
 }
 
-// NewPortGroup makes a port group with its members. Evaluations ask a [Fetcher] instead; it is for who has all groups, as
-// the tests that hold one against the other.
+// NewPortGroup builds a port group with its members. It is for callers that have all groups, such as tests; evaluations
+// use a [Fetcher] instead.
 func NewPortGroup(name string, ports []string) *PortGroup {
 	g := &PortGroup{name: name, ports: make(map[string]bool, len(ports))}
 	for _, p := range ports {
@@ -163,7 +163,7 @@ func (g *PortGroup) Len() int { return len(g.ports) }
 // Has reports whether a port is a member.
 func (g *PortGroup) Has(port string) bool { return g.ports[port] }
 
-// members are the members in the order of a set of strings in a database.
+// members are the members in the order of a database string set.
 func (g *PortGroup) members() []Constant {
 	var all []Constant
 	for name := range g.ports {
@@ -173,10 +173,10 @@ func (g *PortGroup) members() []Constant {
 	return all
 }
 
-// A number is an integer of 128 bits, as wide as the fields of the languages are: a flow.Value that is quick to compare.
+// A number is a 128-bit integer, as wide as any field of the languages: a packet.Value that compares quickly.
 type number struct{ hi, lo uint64 }
 
-// low are the low bits of a value.
+// low is a value's low 128 bits.
 func low(v packet.Value) number { return number{v.Hi, v.Lo} }
 
 func (n number) flow() packet.Value { return packet.Value{Hi: n.hi, Lo: n.lo} }

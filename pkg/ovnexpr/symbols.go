@@ -10,7 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// A Level says what can be asked about a symbol (ovn-sb(5), "Level of Measurement").
+// A Level is a symbol's level of measurement (ovn-sb(5), "Level of Measurement").
 type Level uint8
 
 // The levels of measurement.
@@ -20,46 +20,46 @@ const (
 	Ordinal
 )
 
-// String returns the word that ovn-controller uses.
+// String returns ovn-controller's word for it.
 func (l Level) String() string { return [...]string{"nominal", "Boolean", "ordinal"}[l] }
 
-// A Symbol is a name of the languages with its meaning.
+// A Symbol is a name in the languages with its meaning.
 type Symbol struct {
 	Name      string
 	Level     Level
 	Bits      int           // width; 0 for a string field, 1 for a predicate
-	Field     *packet.Field // where the value is kept; nil for a predicate and for what can only be written
-	Lo        int           // its lowest bit in Field
-	Predicate string        // what a predicate stands for, else ""
+	Field     *packet.Field // where the value is kept; nil for predicates and write-only symbols
+	Lo        int           // the lowest bit in Field
+	Predicate string        // the predicate's expansion, else ""
 
 	writable bool
 	commit   bool      // writable in ct_commit only
 	meaning  condition // of a predicate, annotated
 	needs    []condition
 
-	needsText string  // the prerequisite of this symbol alone, a match
-	parent    *Symbol // whose bits it is, else nil
+	needsText string  // a match: the prerequisite of this symbol alone
+	parent    *Symbol // the symbol it is part of
 	parentLo  int
 }
 
 // IsString reports whether the symbol is a string field, which holds the key of a logical port.
 func (s *Symbol) IsString() bool { return s.Bits == 0 }
 
-// Symbols are the symbols of a release.
+// Symbols is a release's symbol table.
 type Symbols struct {
 	byName  map[string]*Symbol
 	version release.Series
 }
 
-// A Profile chooses a table of symbols.
+// A Profile selects a symbol table.
 type Profile struct {
 	Version   release.Series
-	Conntrack bool // of flows with the tag acl_ct_translation
+	Conntrack bool // for flows tagged acl_ct_translation
 }
 
 var tables sync.Map // Profile to *Symbols
 
-// SymbolsOf returns the table of a profile. It is shared: it must not be changed.
+// SymbolsOf returns a profile's table. It is shared and must not be changed.
 func SymbolsOf(p Profile) *Symbols {
 	if t, ok := tables.Load(p); ok {
 		return t.(*Symbols)
@@ -74,12 +74,12 @@ func (t *Symbols) Lookup(name string) (*Symbol, bool) {
 	return s, ok
 }
 
-// newSymbols fills a table. The definitions are part of the program: an error in them is a panic.
+// newSymbols builds a table. The definitions are part of the program: an error in them panics.
 func newSymbols(p Profile) *Symbols {
 	t := &Symbols{byName: map[string]*Symbol{}, version: p.Version}
 	t.addRegisters()
 	for _, d := range definitions {
-		// What went away still has a meaning for the zero Version, unless a later line gives the name another.
+		// Removed symbols still have a meaning for the zero Version, unless a later line redefines the name.
 		if p.Version.Within(d.since, d.until) || p.Version == 0 {
 			t.add(d)
 		}
@@ -92,7 +92,7 @@ func newSymbols(p Profile) *Symbols {
 	return t
 }
 
-// addRegisters adds reg0 to reg9 as parts of the wider registers that overlay them.
+// addRegisters adds reg0 to reg9 as parts of the wider registers that overlap them.
 func (t *Symbols) addRegisters() {
 	for i := range 2 {
 		t.add(definition{name: fmt.Sprint("xxreg", i), field: fmt.Sprint("xxreg", i)})
@@ -141,7 +141,7 @@ func (t *Symbols) add(d definition) {
 	t.byName[d.name] = s
 }
 
-// conjuncts are the conditions whose conjunction c is.
+// conjuncts splits c if it is a conjunction.
 func conjuncts(c condition) []condition {
 	if all, ok := c.(allOf); ok {
 		return all
@@ -175,16 +175,16 @@ func (t *Symbols) mustAnnotate(text string) *Condition {
 	return c
 }
 
-// A Ref is a field or some of its bits with its meaning.
+// A Ref is a resolved field or some of its bits.
 type Ref struct {
 	Symbol *Symbol
-	Field  *packet.Field // nil for a predicate and for what can only be written
+	Field  *packet.Field // nil for predicates and write-only symbols
 	Lo     int           // the lowest bit in Field
 	Bits   int           // 0 for a string field
 	ofs    int           // the lowest bit in Symbol
 }
 
-// Resolve gives a field of a parsed text its meaning. The error is a *[SyntaxError].
+// Resolve resolves a field of a parsed text. The error is a *[SyntaxError].
 func (t *Symbols) Resolve(f Field, text string) (Ref, error) {
 	s, ok := t.byName[f.Name]
 	if !ok {
@@ -214,7 +214,7 @@ func (t *Symbols) Resolve(f Field, text string) (Ref, error) {
 	return r, nil
 }
 
-// String writes the field as the languages read it.
+// String writes the field in OVN syntax.
 func (r Ref) String() string {
 	switch {
 	case r.Symbol == nil:
@@ -227,7 +227,7 @@ func (r Ref) String() string {
 	return r.Symbol.Name + "[" + strconv.Itoa(r.ofs) + ".." + strconv.Itoa(r.ofs+r.Bits-1) + "]"
 }
 
-// width is the number of bits in the packet: string fields take all of theirs.
+// width is the number of bits in the packet: string fields use all of theirs.
 func (r Ref) width() int {
 	if r.Bits == 0 && r.Field != nil {
 		return r.Field.Bits
@@ -235,8 +235,8 @@ func (r Ref) width() int {
 	return r.Bits
 }
 
-// Get returns the value in a packet, moved down to bit 0; of a string field that is the key of a port. What has no
-// field is 0.
+// Get returns the value in a packet, shifted down to bit 0; for a string field, the port's key. Without a field it is
+// 0.
 func (r Ref) Get(p *packet.Flow) packet.Value {
 	if r.Field == nil {
 		return packet.Value{}
@@ -248,14 +248,14 @@ func (r Ref) Get(p *packet.Flow) packet.Value {
 	return v.Shr(r.Lo).And(packet.Ones(r.width()))
 }
 
-// Set writes the low bits of v into a packet, without looking at prerequisites. What has no field is not written.
+// Set writes the low bits of v into a packet, ignoring prerequisites. Without a field it does nothing.
 func (r Ref) Set(p *packet.Flow, v packet.Value) {
 	if r.Field != nil {
 		p.SetMasked(r.Field, v.Shl(r.Lo), packet.Ones(r.width()).Shl(r.Lo))
 	}
 }
 
-// SetMasked writes those low bits of v that are set in mask.
+// SetMasked writes the low bits of v selected by mask.
 func (r Ref) SetMasked(p *packet.Flow, v, mask packet.Value) {
 	if r.Field != nil {
 		p.SetMasked(r.Field, v.Shl(r.Lo), mask.And(packet.Ones(r.width())).Shl(r.Lo))

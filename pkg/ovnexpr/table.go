@@ -4,22 +4,22 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// A definition is a line of the table of symbols. Exactly one of field, bits and predicate is given.
+// A definition is a line of the symbol table. Exactly one of field, bits and predicate is given.
 type definition struct {
 	name      string
-	field     string // of pkg/packet, all of it
+	field     string // from pkg/packet, whole
 	bits      string // a symbol and a range: "ct_state[1]"
 	predicate string // a match
 	needs     string // prerequisite, a match
 
 	text         bool           // the field holds the key of a port
 	commit       bool           // writable in ct_commit only
-	since, until release.Series // until is the first release without it; 0 is from the beginning, or still there
-	writeOnly    int            // bits of what only an action can write; there is no field
+	since, until release.Series // until is the first release without it; 0: from the beginning, or still present
+	writeOnly    int            // bits of what only an action can write; no field
 }
 
-// definitions is the table of symbols of ovn-sb(5), without the registers. A symbol comes after those it is made of.
-// Where a name has several lines, one of them is right for a release.
+// definitions is the symbol table of ovn-sb(5), without the registers. Symbols follow those they are made of. Where a
+// name has several lines, one applies to each release.
 var definitions = []definition{
 	{name: "inport", field: "reg14", text: true},
 	{name: "outport", field: "reg15", text: true},
@@ -174,8 +174,8 @@ var definitions = []definition{
 	{name: "pkt.mark", field: "pkt_mark"},
 }
 
-// conntrackDefinitions replace those of the same name in flows that are tagged acl_ct_translation (26.03): what they
-// say of the ports of a packet is looked up in conntrack, so that it holds for later fragments too.
+// conntrackDefinitions replace their namesakes in flows tagged acl_ct_translation (26.03): ports are looked up in
+// conntrack, so that they are known for later fragments too.
 var conntrackDefinitions = []definition{
 	{name: "ct_proto", field: "ct_nw_proto"},
 	{name: "tcp", predicate: "ct.trk && !ct.inv && ct_proto == 6"},

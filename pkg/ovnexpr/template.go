@@ -2,9 +2,9 @@ package ovnexpr
 
 import "strings"
 
-// Expand replaces the template variables ^NAME of a match or of actions by their values, as ovn-controller does before
-// it reads them. A variable without a value stays, and so does all of a text that is no sequence of tokens; whoever
-// parses the result is told. Variables in strings and comments are not variables.
+// Expand replaces the template variables ^NAME in a match or actions with their values, as ovn-controller does before
+// parsing. A variable without a value stays, and a text that does not tokenize stays whole; parsing the result reports
+// both. Variables in strings and comments are ignored.
 func Expand(text string, value func(name string) (string, bool)) string {
 	if !strings.Contains(text, "^") {
 		return text

@@ -14,8 +14,7 @@ type Config struct {
 	DB      string // OVN_Southbound
 	Remotes string // comma list: unix:PATH, tcp:HOST:PORT, tcp:[V6]:PORT, ssl:HOST:PORT
 	TLS     TLSFiles
-	// LeaderOnly makes reads, too, come from the cluster's leader; writes
-	// always go there.
+	// LeaderOnly makes reads use the cluster's leader, too; writes always do.
 	LeaderOnly bool
 	Timeout    time.Duration // bounds Dial and every Select and Transact; 0 means 10 s
 	MaxReply   int           // bytes of one reply; 0 means 512 MiB
@@ -26,19 +25,18 @@ const (
 	defaultMaxReply = 512 << 20
 )
 
-// A Client reads and writes one database of one server, or of the members of
-// one cluster. Its methods may be called at the same time.
+// A Client reads and writes one database of one server or cluster. Its methods are safe for concurrent use.
 type Client struct {
 	config  Config
 	remotes []remote
 	tls     *tls.Config
 
-	seeking sync.Mutex // held while a session is sought
+	seeking sync.Mutex // held while looking for a session
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	session *session
-	retired []*session         // replaced, but with calls under way
-	stop    context.CancelFunc // ends a search under way
+	retired []*session         // replaced, but with calls in progress
+	stop    context.CancelFunc // ends a search in progress
 	closed  bool
 }
 
@@ -83,10 +81,10 @@ func (c *Client) Version() string { return c.current().schema.Version }
 // column is empty.
 func (c *Client) Has(table, column string) bool { return c.current().schema.has(table, column) }
 
-// Status is that of the member that was read last.
+// Status returns that of the member last read.
 func (c *Client) Status() Status { return c.current().state() }
 
-// Close ends the connection; calls under way return ErrClosed.
+// Close ends the connection; calls in progress return ErrClosed.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	open, stop := append(c.retired, c.session), c.stop
@@ -102,15 +100,15 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// current returns the session in use, which may be broken. Dial has made one.
+// current returns the session in use, which may be broken. Dial made the first.
 func (c *Client) current() *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
 }
 
-// Select fills the queries' rows. When the connection breaks, or the member
-// turns out to be cut off from its cluster, it is tried once more elsewhere.
+// Select fills the queries' rows. If the connection breaks, or the member turns out to be cut off from its
+// cluster, it retries once elsewhere.
 func (c *Client) Select(ctx context.Context, queries ...*Query) error {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
@@ -134,7 +132,7 @@ func (c *Client) Select(ctx context.Context, queries ...*Query) error {
 	return nil
 }
 
-// first bounds the first try so that there is time for another server.
+// first bounds the first attempt to leave time for another server.
 func (c *Client) first(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if len(c.remotes) == 1 || !ok {
@@ -143,9 +141,9 @@ func (c *Client) first(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeout(ctx, time.Until(deadline)/2)
 }
 
-// read runs the queries on s, returns what gives them their rows, and says
-// whether another server would do better. The member is asked about its
-// cluster after the rows: one that is cut off gives old rows without an error.
+// read runs the queries on s. It returns the function that stores their rows, and whether to try another
+// server. It asks for the member's cluster state after the rows: one that is cut off serves old rows without
+// an error.
 func (c *Client) read(ctx context.Context, s *session, queries []*Query) (store func(), again bool, err error) {
 	was := s.suits(c.config.LeaderOnly)
 	store, err = s.read(ctx, queries)
@@ -156,8 +154,8 @@ func (c *Client) read(ctx context.Context, s *session, queries []*Query) (store 
 	return store, err == nil && was && !s.suits(c.config.LeaderOnly), err
 }
 
-// reach returns the session in use, or finds another if that is broken, is the
-// one to avoid, or is not the leader where that is needed.
+// reach returns the session in use, or finds another if that is broken, is the one to avoid, or is not the
+// leader when a leader is needed.
 func (c *Client) reach(ctx context.Context, avoid *session, leader bool) (*session, error) {
 	c.seeking.Lock()
 	defer c.seeking.Unlock()
@@ -191,7 +189,7 @@ func (c *Client) reach(ctx context.Context, avoid *session, leader bool) (*sessi
 	return found, nil
 }
 
-// retire lets go of a session once its calls have ended. It needs c.mu.
+// retire closes a session once its calls have ended. Needs c.mu.
 func (c *Client) retire(s *session) {
 	s.conn.retire()
 	c.retired = slices.DeleteFunc(append(c.retired, s), func(s *session) bool { return s.conn.cause() != nil })

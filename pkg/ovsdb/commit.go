@@ -9,23 +9,22 @@ import (
 	"time"
 )
 
-// An update is what a transaction of a file makes of rows, before it is committed.
+// An update is what a transaction in a file does to rows, before it is committed.
 type update struct {
 	schema *schema
 	tables map[string]*tableUpdate
 	date   int64
-	diff   bool // changed columns of several values are differences
+	diff   bool // changes to columns with several values are differences
 }
 
-// A tableUpdate is what an update makes of one table.
+// A tableUpdate is an update's changes to one table.
 type tableUpdate struct {
 	inserted map[rowID]place
 	deleted  map[rowID]bool
 	changed  map[rowID]map[string]datum
 }
 
-// transaction reads a transaction on the snapshot's rows; at is where the scanner's
-// text begins in the file.
+// transaction parses a transaction on the snapshot's rows; at is the offset of the scanner's text in the file.
 func (s *Snapshot) transaction(in *scanner, at int64) (*update, error) {
 	u := &update{schema: s.schema, tables: map[string]*tableUpdate{}}
 	return u, in.object(nil, func(key string) (err error) {
@@ -73,10 +72,9 @@ func (u *update) table(in *scanner, name string, old *table, at int64) error {
 	})
 }
 
-// row takes what the transaction makes of a row. The values of a new one are looked at
-// when they are loaded.
+// row parses what the transaction does to a row. A new row's values are parsed when they are loaded.
 func (c *tableUpdate) row(in *scanner, id rowID, declared *tableSchema, old bool, at int64) error {
-	// Of members of the same name the last one counts.
+	// Of duplicate members the last one counts.
 	if in.null() {
 		delete(c.inserted, id)
 		delete(c.changed, id)
@@ -109,7 +107,7 @@ func (c *tableUpdate) row(in *scanner, id rowID, declared *tableSchema, old bool
 	return err
 }
 
-// commit applies a transaction, or nothing of it.
+// commit applies a transaction in full or not at all.
 func (s *Snapshot) commit(u *update) error {
 	if u.diff {
 		if err := s.readOld(u); err != nil {
@@ -130,7 +128,7 @@ func (s *Snapshot) commit(u *update) error {
 				s.change(name, id, column, d, u.diff)
 			}
 		}
-		if len(rows.rows) == 0 { // most of a compacted file's rows are in a record
+		if len(rows.rows) == 0 { // most of a compacted file's rows are in one record
 			rows.rows = c.inserted
 		} else {
 			maps.Copy(rows.rows, c.inserted)
@@ -142,7 +140,7 @@ func (s *Snapshot) commit(u *update) error {
 	return nil
 }
 
-// change gives a column its new value, or applies what differs.
+// change sets a column to its new value, or applies a difference.
 func (s *Snapshot) change(table string, id rowID, column string, d datum, diff bool) {
 	if rows := s.tables[table]; diff && s.schema.Tables[table].Columns[column].composite() {
 		rows.changed[id][column].apply(d)
@@ -151,7 +149,7 @@ func (s *Snapshot) change(table string, id rowID, column string, d datum, diff b
 	}
 }
 
-// readOld makes values of the columns whose differences a transaction has.
+// readOld parses the values to which a transaction applies differences.
 func (s *Snapshot) readOld(u *update) error {
 	for name, c := range u.tables {
 		for id, columns := range c.changed {
@@ -197,7 +195,7 @@ func fileTime(date int64) time.Time {
 	return time.UnixMilli(date)
 }
 
-// clusterTransaction reads a <cluster-txn> of ovsdb(5), and returns what commits it.
+// clusterTransaction parses a <cluster-txn>, ovsdb(5), and returns the function that commits it.
 func (s *Snapshot) clusterTransaction(in *scanner, at int64) (commit func() error, err error) {
 	var to *schema
 	var u *update
@@ -210,7 +208,7 @@ func (s *Snapshot) clusterTransaction(in *scanner, at int64) (commit func() erro
 		case in.null():
 		case n == 1:
 			to, err = in.schema()
-		case to != nil: // the whole of the new database
+		case to != nil: // the whole new database
 			u, err = (&Snapshot{schema: to}).transaction(in, at)
 		case s.schema == nil:
 			return errors.New("a transaction before any schema")

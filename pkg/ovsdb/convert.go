@@ -7,14 +7,13 @@ import (
 	"maps"
 )
 
-// maxConverted bounds the text of all rows that conversions go through, in
-// bytes: each conversion in a file goes through all of them.
+// maxConverted bounds the row text that all conversions of a file process, in bytes: each conversion processes
+// all rows.
 const maxConverted = maxFile
 
-// convert gives the rows another schema, as a server does when a clustered
-// file tells of the new schema only (Open vSwitch 3.2 and later): columns
-// keep their values, rows lose what the schema lacks, and then rows that
-// nothing refers to any more are gone, and weak references to them.
+// convert changes the rows to another schema, as a server does when a clustered file holds only the new schema
+// (Open vSwitch 3.2 and later): columns keep their values and rows lose what the schema lacks; then
+// unreferenced rows go, and weak references to them.
 func (s *Snapshot) convert(to *schema) error {
 	next := &Snapshot{schema: to, tables: map[string]*table{}, texts: s.texts}
 	if s.schema == nil {
@@ -49,7 +48,7 @@ func (s *Snapshot) convert(to *schema) error {
 type reshape struct {
 	from, to *tableSchema
 	keys     map[string][]byte // `"name":` of the columns in both
-	defaults map[string][]byte // values that a record leaves out, and no longer may
+	defaults map[string][]byte // values that old records may leave out, but new ones may not
 	same     bool              // records need no change
 }
 
@@ -71,7 +70,7 @@ func newReshape(from, to *tableSchema) *reshape {
 	return s
 }
 
-// table is a table of the snapshot with the records in their new shape.
+// table returns a table of the snapshot with its records reshaped.
 func (s *reshape) table(snap *Snapshot, old *table) (*table, error) {
 	if s.same {
 		t := &table{maps.Clone(old.rows), map[rowID]map[string]datum{}}
@@ -93,7 +92,7 @@ func (s *reshape) table(snap *Snapshot, old *table) (*table, error) {
 	})
 }
 
-// record is the text of a record in the new shape.
+// record returns the text of a reshaped record.
 func (s *reshape) record(r record) ([]byte, error) {
 	text := []byte{'{'}
 	missing := maps.Clone(s.defaults)
@@ -130,9 +129,8 @@ type rowRef struct {
 	id    rowID
 }
 
-// collect removes the rows that nothing refers to, unless their table is of
-// the root set, and then the weak references to rows that are not there; RFC
-// 7047 section 3.2. After an error nothing has changed.
+// collect removes rows that nothing refers to, unless their table is in the root set, then weak references to
+// missing rows; RFC 7047 section 3.2. On error nothing has changed.
 func (s *Snapshot) collect() error {
 	dead, err := s.unreferenced()
 	if err != nil {
@@ -165,9 +163,8 @@ func (s *Snapshot) collect() error {
 	return nil
 }
 
-// unreferenced returns the rows that collect removes. As in the server, rows
-// that refer to each other in a circle keep each other, and a row's reference
-// to itself does not count.
+// unreferenced returns the rows that collect removes. As in the server, rows in a reference cycle keep each
+// other, and a row's reference to itself does not count.
 func (s *Snapshot) unreferenced() (map[rowRef]bool, error) {
 	counts := map[rowRef]int{}
 	err := s.references(false, func(row rowRef, _, _ string, _ datum, target rowRef) {
@@ -219,11 +216,10 @@ func (s *Snapshot) unreferenced() (map[rowRef]bool, error) {
 	return dead, nil
 }
 
-// A visitor is called for a reference in a row; key is the element of the column's
-// value that holds it.
+// A visitor is called for each reference in a row; key is the element of the column's value that holds it.
 type visitor func(row rowRef, column, key string, d datum, target rowRef)
 
-// references calls visit for each reference in all rows.
+// references calls visit for each reference in any row.
 func (s *Snapshot) references(weak bool, visit visitor) error {
 	for name, t := range s.tables {
 		if !s.schema.Tables[name].refers(weak) {
@@ -265,7 +261,7 @@ func (s *Snapshot) referencesOf(table string, r record, weak bool, visit visitor
 	return nil
 }
 
-// refers reports whether a column's values are references of the kind.
+// refers reports whether any column's values are references of the kind.
 func (t *tableSchema) refers(weak bool) bool {
 	for _, c := range t.Columns {
 		if c.refers(weak) {
@@ -306,7 +302,7 @@ func atomUUID(atom string) (UUID, error) {
 	return in.uuid()
 }
 
-// target is the row that an element of a value refers to.
+// target returns the row that an element of a value refers to.
 func (r reference) target(atom string) (rowRef, error) {
 	uuid, err := atomUUID(atom)
 	id, _ := uuid.id()

@@ -9,9 +9,8 @@ import (
 	"strconv"
 )
 
-// A datum is the value of a column of any type, as RFC 7047 section 5.1 sees
-// it: its elements by their canonical text, each with the value that a map
-// gives it. Two values are equal if their data are.
+// A datum is the value of a column of any type, RFC 7047 section 5.1: canonical element text to map value.
+// Values are equal if their data are.
 type datum map[string]string
 
 func (s *scanner) datum() (datum, error) {
@@ -92,8 +91,8 @@ func parseDatum(text []byte) (datum, error) {
 	return d, err
 }
 
-// apply changes d by a difference, as ovsdb(5) describes `_is_diff`: elements
-// in both vanish, others join; a pair with another value replaces it.
+// apply applies a difference to d, see `_is_diff` in ovsdb(5): elements in both are removed, others added; a
+// pair with another value replaces the old one.
 func (d datum) apply(diff datum) {
 	for key, value := range diff {
 		if old, ok := d[key]; ok && old == value {
@@ -131,7 +130,7 @@ func compareAtoms(a, b string) int {
 	if x, y, ok := numbers(a, b); ok {
 		return cmp.Compare(x, y)
 	}
-	// Without the closing quotes, which would sort among the letters.
+	// Without the closing quotes, which would sort as characters.
 	return cmp.Compare(a[:len(a)-1], b[:len(b)-1])
 }
 
@@ -178,7 +177,7 @@ func (d datum) holds(function string, value datum) (bool, error) {
 	return false, nil
 }
 
-// among counts the elements of d that are in other, too.
+// among counts the elements of d that other has, too.
 func (d datum) among(other datum) int {
 	n := 0
 	for key, value := range d {

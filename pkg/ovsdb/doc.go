@@ -3,10 +3,9 @@
 //
 // # The struct is the query
 //
-// A row is a struct with column names as tags. What is asked for is the
-// intersection of these columns with the schema at hand, so that one struct
-// serves every release: a column that the schema lacks stays empty, and Has
-// tells it apart from an empty one.
+// A row is a struct with column names as tags. A query reads those of its columns that the schema has, so one
+// struct serves every release: a column that the schema lacks stays empty, and Has tells it apart from an
+// empty one.
 //
 //	type Chassis struct {
 //		UUID ovsdb.UUID `ovsdb:"_uuid"`
@@ -17,20 +16,17 @@
 //
 //	all, err := ovsdb.Find[Chassis](ctx, db)
 //
-// Fields are string, int, bool, float64, UUID, a Set of these for columns of
-// any number of values (optional ones, too), or a map. Values are data: none
-// is interpreted.
+// Fields are string, int, bool, float64, UUID, a Set of these for columns with any number of values (including
+// optional ones), or a map. Values are not interpreted.
 //
 // # Consistency
 //
-// All queries of one Select or Load travel in one transaction: the rows are of
-// one moment. A server works on one transaction at a time, so big tables are
-// better asked for in parts.
+// All queries of one Select or Load run in one transaction, so the rows are consistent. A server runs one
+// transaction at a time, so split queries of big tables.
 //
 // # Files
 //
-// OpenFile reads standalone and clustered files, compacted or not, plain or
-// compressed. The file of a member of a cluster gives the rows that the member
-// serves when it starts from that file: what the file knows to be committed. Of
-// what lies beyond, Notice tells; another member's file may know more.
+// OpenFile reads standalone and clustered files, compacted or not, plain or compressed. A cluster member's
+// file gives the rows that the member would serve on starting from it: those that the file knows to be
+// committed. Notice reports what lies beyond; another member's file may know more.
 package ovsdb

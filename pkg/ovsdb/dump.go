@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// ParseDump reads what `ovsdb-client dump -f json` wrote of the database db;
-// origin is its name in messages. Tables and columns are those that the dump
-// shows. A dump cut short gives the tables before, and Damage says so.
+// ParseDump parses the output of `ovsdb-client dump -f json` for the database db; origin names it in messages.
+// Only tables and columns in the dump are known. A truncated dump gives the tables before the cut; see Damage.
 func ParseDump(db, origin string, r io.Reader) (*Snapshot, error) {
 	s := &Snapshot{
 		origin: origin,
@@ -46,7 +45,7 @@ func ParseDump(db, origin string, r io.Reader) (*Snapshot, error) {
 	}
 }
 
-// dumped decides what an error leaves of the dump.
+// dumped returns what is usable of the dump after err.
 func (s *Snapshot) dumped(err error) (*Snapshot, error) {
 	if len(s.schema.Tables) == 0 {
 		if err == nil {
@@ -60,7 +59,7 @@ func (s *Snapshot) dumped(err error) (*Snapshot, error) {
 	return s, nil
 }
 
-// dumpTable takes one table: {"caption":"X table","headings":[…],"data":[[…]…]}.
+// dumpTable parses one table: {"caption":"X table","headings":[…],"data":[[…]…]}.
 func (s *Snapshot) dumpTable(text []byte) error {
 	var name string
 	var headings []string
@@ -117,7 +116,7 @@ func (s *Snapshot) dumpTable(text []byte) error {
 	return nil
 }
 
-// dumpRow makes a text of a row's cells, which stand in the headings' order.
+// dumpRow builds a row's text from its cells, which are in the order of the headings.
 func dumpRow(in *scanner, keys [][]byte) (id rowID, text []byte, err error) {
 	text = []byte{'{'}
 	n, named := 0, false

@@ -7,13 +7,12 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decompress"
 )
 
-// An Error names the database that could not be read or written, where, and what
-// to try next.
+// An Error names the database that could not be read or written, where, and what to try next.
 type Error struct {
 	Database string // OVN_Southbound
 	Remote   string // "unix:/run/ovn/ovnsb_db.sock", or the list that was tried
 	Err      error
-	Hint     string // the next step, empty where none is known
+	Hint     string // the next step, empty if none is known
 }
 
 func (e *Error) Error() string {
@@ -23,12 +22,12 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 var (
-	// ErrUnknownOutcome is a write whose reply was lost: it may have happened
-	// or not. The rows must be read back before anything is sent again.
+	// ErrUnknownOutcome is a write whose reply was lost: it may or may not have been applied. Read the rows back
+	// before sending anything again.
 	ErrUnknownOutcome = errors.New("the reply was lost, the change may have been made")
 	// ErrNotServed is a server that does not have the database.
 	ErrNotServed = errors.New("the server does not have this database")
-	// ErrNoLeader is a cluster of which no reachable member leads.
+	// ErrNoLeader means that no reachable member of the cluster leads.
 	ErrNoLeader = errors.New("no server that replied is the cluster's leader")
 	// ErrNoColumn is a condition on a column that the schema lacks.
 	ErrNoColumn = errors.New("no such column")
@@ -43,8 +42,7 @@ var (
 // errReplaced is a connection given up for a better one.
 var errReplaced = errors.New("the connection was replaced")
 
-// errLost is a connection that broke; sent says whether the request may have
-// reached the server.
+// errLost is a broken connection; sent reports whether the request may have reached the server.
 type errLost struct {
 	err  error
 	sent bool

@@ -4,5 +4,5 @@ package ovsdb
 
 import "net"
 
-// breakable is where the tests cut a connection; here it is nothing.
+// breakable is where tests cut a connection; a no-op here.
 func breakable(c net.Conn) net.Conn { return c }

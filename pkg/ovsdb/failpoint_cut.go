@@ -12,19 +12,17 @@ import (
 	"sync/atomic"
 )
 
-// changes are the requests of this process that change a database.
+// changes counts this process's requests that change a database.
 var changes atomic.Int64
 
-// changing are in the text of a request that changes something.
+// changing holds the strings that mark a request as a change.
 var changing = [][]byte{
 	[]byte(`"op":"insert"`), []byte(`"op":"update"`), []byte(`"op":"mutate"`), []byte(`"op":"delete"`), []byte(`"method":"convert"`),
 }
 
-// breakable is a connection that breaks at a request that changes something: at the
-// one whose number is behind the word in OVNCTL_FAILCUT. With "request 2" half
-// of it goes out, with "reply 2" the server answers and nobody hears it. What
-// requests there are, and that it has happened, is written to the file in
-// OVNCTL_FAILPOINTS.
+// breakable returns a connection that breaks at the change whose number follows the word in OVNCTL_FAILCUT:
+// "request 2" sends half of it, "reply 2" loses the server's reply. The file in OVNCTL_FAILPOINTS lists the
+// requests and the break.
 func breakable(c net.Conn) net.Conn { return &breakableConn{Conn: c} }
 
 type breakableConn struct {
@@ -32,7 +30,7 @@ type breakableConn struct {
 	cut, deaf atomic.Bool
 }
 
-// NetConn is the connection below TLS, for who hangs up.
+// NetConn returns the connection below TLS, for hanging up.
 func (b *breakableConn) NetConn() net.Conn {
 	if t, ok := b.Conn.(interface{ NetConn() net.Conn }); ok {
 		return t.NetConn()
@@ -55,7 +53,7 @@ func (b *breakableConn) Write(text []byte) (int, error) {
 		list("cut")
 		_, _ = b.Conn.Write(text[:len(text)/2])
 		hangUp(b.Conn)
-		return len(text), nil // as with a peer that has just gone
+		return len(text), nil // as if the peer had just gone
 	case "reply " + which:
 		b.deaf.Store(true)
 	}

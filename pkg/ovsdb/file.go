@@ -19,15 +19,14 @@ import (
 // maxFile bounds what is read of one file or dump, in bytes.
 const maxFile = 4 << 30
 
-// unpacking bounds what a compressed file becomes: the checksum and the UUID in
-// each record keep a real one from shrinking further.
+// unpacking bounds the size of an unpacked file: the checksum and UUID in each record keep a real one from
+// compressing further.
 var unpacking = decompress.Limit{Free: 64 << 20, Ratio: 200}
 
-// OpenFile reads a database file, ovsdb(5): a standalone one, also as
-// `ovsdb-client backup` writes it, or that of a member of a cluster; either may
-// be compressed with gzip, zstd, xz or bzip2. Of a clustered file it takes what the file knows to
-// be committed, and Notice says what is beyond. A file cut short or damaged gives
-// what came before, and Damage says so; when that is no row at all, it is an error.
+// OpenFile reads a database file, ovsdb(5): standalone (including the output of `ovsdb-client backup`) or of a
+// cluster member; either may be compressed with gzip, zstd, xz or bzip2. From a clustered file it takes what
+// the file knows to be committed; Notice reports the rest. A truncated or damaged file gives what came before
+// the damage; see Damage. If that is no row at all, it is an error.
 func OpenFile(path string) (*Snapshot, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -36,9 +35,8 @@ func OpenFile(path string) (*Snapshot, error) {
 	return ParseFile(path, f)
 }
 
-// ParseFile is OpenFile for a file that is open already; origin is its name
-// in messages. It takes r over: rows of a large file are read from it when they are
-// asked for, and it is closed, if it can be, at once or with the snapshot.
+// ParseFile is OpenFile for an open file; origin names it in messages. It takes ownership of r: rows of a
+// large file are read from r on demand, and r is closed, if possible, at once or with the snapshot.
 func ParseFile(origin string, r io.Reader) (*Snapshot, error) {
 	s, err := parseFile(r, inMemory)
 	if err != nil {
@@ -48,7 +46,7 @@ func ParseFile(origin string, r io.Reader) (*Snapshot, error) {
 	return s, nil
 }
 
-// parseFile reads a file, and keeps one of that size in memory.
+// parseFile parses a file, keeping up to keep bytes of it in memory.
 func parseFile(r io.Reader, keep int64) (*Snapshot, error) {
 	file, in, err := source(r, keep)
 	if err != nil {
@@ -62,7 +60,7 @@ func parseFile(r io.Reader, keep int64) (*Snapshot, error) {
 	return s, nil
 }
 
-// parse takes the records of a file, which are in the snapshot's texts, too.
+// parse parses the records of a file, which also go into the snapshot's texts.
 func (s *Snapshot) parse(in io.Reader) error {
 	f := &fileReader{in: bufio.NewReaderSize(in, piece)}
 	first, err := f.next()
@@ -110,21 +108,20 @@ type logRecord struct {
 	sum        string // SHA-1, in hexadecimal
 }
 
-// use makes something of a record's text, and returns what to do once the text has
-// proved to be sound.
+// use parses a record's text, and returns a function to apply it once the checksum matches.
 type use func(r logRecord, in *scanner) (apply func() error, err error)
 
 // A fileReader reads the records of a log, ovsdb(5) "Log File Format".
 type fileReader struct {
 	in    *bufio.Reader
-	at    int64  // bytes read
-	start int64  // of the record that next read last
-	count int    // records begun
+	at    int64  // bytes read so far
+	start int64  // of the record last read by next
+	count int    // records started
 	magic string // of the first record
-	b     []byte // for the text of records
+	b     []byte // buffer for record text
 }
 
-// each reads the records up to the end of the log.
+// each reads all records of the log.
 func (f *fileReader) each(use use) error {
 	for {
 		r, err := f.next()
@@ -143,7 +140,7 @@ func (f *fileReader) each(use use) error {
 // maxHeader bounds the line before a record.
 const maxHeader = 200
 
-// next reads the line before a record; io.EOF at the end of the log.
+// next reads the line before a record; it returns io.EOF at the end of the log.
 func (f *fileReader) next() (r logRecord, err error) {
 	f.start = f.at
 	header, err := f.header()
@@ -187,14 +184,14 @@ func (f *fileReader) header() (string, error) {
 	}
 }
 
-// read reads the text of the record that next has come to.
+// read reads the text of the record found by next.
 func (f *fileReader) read(r logRecord, use use) error {
 	f.at += r.length
 	return r.read(f.in, &f.b, use)
 }
 
-// read gives use the text of a record; b is memory that may be used for it. The
-// length is only a claim: memory grows with what is there.
+// read passes the text of a record to use; b is a buffer to reuse. The length is only a claim: memory grows
+// with the actual data.
 func (r logRecord) read(text io.Reader, b *[]byte, use use) error {
 	t := &recordText{in: text, left: r.length, hash: sha1.New()}
 	in := &scanner{b: (*b)[:0], in: t}
@@ -202,7 +199,7 @@ func (r logRecord) read(text io.Reader, b *[]byte, use use) error {
 	if *b = in.b; cap(*b) > 16*piece { // for one large row
 		*b = nil
 	}
-	_, _ = io.Copy(io.Discard, t) // the hash is of all
+	_, _ = io.Copy(io.Discard, t) // the hash covers everything
 	switch {
 	case t.err != nil:
 		return t.err
@@ -216,7 +213,7 @@ func (r logRecord) read(text io.Reader, b *[]byte, use use) error {
 	return apply()
 }
 
-// A recordText is what is left of a record's text, and the hash of what was read.
+// A recordText reads the rest of a record's text and hashes it.
 type recordText struct {
 	in   io.Reader
 	left int64
@@ -237,7 +234,7 @@ func (t *recordText) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// declare takes the schema, the first record of a standalone file.
+// declare parses the schema, the first record of a standalone file.
 func (s *Snapshot) declare(_ logRecord, in *scanner) (func() error, error) {
 	declared, err := in.schema()
 	if err == nil {
@@ -246,7 +243,7 @@ func (s *Snapshot) declare(_ logRecord, in *scanner) (func() error, error) {
 	return func() error { s.schema = declared; return nil }, err
 }
 
-// record takes any other record of a standalone file.
+// record parses any other record of a standalone file.
 func (s *Snapshot) record(r logRecord, in *scanner) (func() error, error) {
 	t, err := s.transaction(in, r.at)
 	if err == nil {

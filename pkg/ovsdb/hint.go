@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// failure puts an error of the network or of the server into the operator's
-// words, with the next step.
+// failure explains an error of the network or the server to the operator, with the next step.
 func (c *Client) failure(remote string, err error) *Error {
 	var known *Error
 	if errors.As(err, &known) {
@@ -29,7 +28,7 @@ func (c *Client) failure(remote string, err error) *Error {
 	return e
 }
 
-// cause is an error in other words.
+// cause is a reworded error.
 type cause struct {
 	text string
 	err  error
@@ -38,8 +37,7 @@ type cause struct {
 func (c *cause) Error() string { return c.text }
 func (c *cause) Unwrap() error { return c.err }
 
-// explanation is an error in the operator's words, which are empty where its
-// own will do, and the next step.
+// explanation is an error reworded for the operator (empty to keep its own words) and the next step.
 type explanation struct{ said, hint string }
 
 func (c *Client) explain(remote string, err error) explanation {
@@ -97,7 +95,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// explainTLS knows the errors of the TLS handshake.
+// explainTLS explains errors of the TLS handshake.
 func (c *Client) explainTLS(err error) (x explanation, ok bool) {
 	files := c.config.TLS
 	var missing *missingFile
@@ -123,7 +121,7 @@ func (c *Client) explainTLS(err error) (x explanation, ok bool) {
 	return explanation{}, false
 }
 
-// nameHint lists the names that the certificate holds.
+// nameHint lists the names in the certificate.
 func nameHint(cert *x509.Certificate) string {
 	if cert == nil || len(cert.DNSNames) == 0 {
 		return "it holds no name at all: leave the server name out"
@@ -131,7 +129,7 @@ func nameHint(cert *x509.Certificate) string {
 	return fmt.Sprintf("give the name that it holds (%s), or leave the server name out", strings.Join(cert.DNSNames, ", "))
 }
 
-// expiry is since when, or until when, the certificate is not valid.
+// expiry returns since or until when the certificate is invalid.
 func expiry(invalid x509.CertificateInvalidError) string {
 	cert := invalid.Cert
 	if cert == nil {
@@ -143,7 +141,7 @@ func expiry(invalid x509.CertificateInvalidError) string {
 	return fmt.Sprintf("the server's certificate expired at %s", cert.NotAfter.UTC().Format(time.RFC3339))
 }
 
-// explainAlert is what the server did not like in the handshake.
+// explainAlert returns what the server rejected in the handshake.
 func (c *Client) explainAlert(op *net.OpError) explanation {
 	if c.config.TLS.Certificate == "" {
 		return explanation{"the server wants a client certificate", c.certificateHint()}
@@ -151,7 +149,7 @@ func (c *Client) explainAlert(op *net.OpError) explanation {
 	return explanation{fmt.Sprintf("the server refused the client certificate (%v)", op.Err), c.certificateHint()}
 }
 
-// certificateHint is why the server may refuse the client certificate.
+// certificateHint returns why the server may reject the client certificate.
 func (c *Client) certificateHint() string {
 	file := c.config.TLS.Certificate
 	if file == "" {

@@ -13,35 +13,33 @@ import (
 	"time"
 )
 
-// A conn speaks JSON-RPC 1.0 with one server, as RFC 7047 section 4 has it.
-// Replies stay text: rows are read from it straight into structs. One
-// goroutine reads, and replies to the server's echo requests.
+// A conn speaks JSON-RPC 1.0 with one server, RFC 7047 section 4. Replies stay text: rows are parsed from it
+// straight into structs. One goroutine reads, and replies to the server's echo requests.
 //
-// It is written here, and no library's client is used, so that a reply is
-// bounded, a value of unexpected shape is an error and never a panic, and rows
-// take no detour by maps, which costs six times the processor time.
+// No library client is used, so that replies are bounded, a value of unexpected shape is an error and never a
+// panic, and rows need no intermediate maps, which cost six times the CPU time.
 type conn struct {
 	net   net.Conn
-	limit int // bytes of one message
+	limit int // bytes per message
 
 	write sync.Mutex
 
 	mu      sync.Mutex
 	last    int
 	pending map[int]chan<- message
-	retired bool                // ends with the last call
-	updated func(params []byte) // takes what a monitor tells; nil: nobody asked
+	retired bool                // closes after the last call
+	updated func(params []byte) // handles monitor updates; nil if none were requested
 	err     error
 
-	done chan struct{} // closed when the reader has ended
+	done chan struct{} // closed when the reader has exited
 }
 
-// message is a request or reply; the fields are parts of its text.
+// message is a request or reply; its fields are parts of its text.
 type message struct {
 	id, method, params, result, err []byte
 }
 
-// lastWords is how long to wait for the reason of a connection that broke.
+// lastWords is how long to wait for the reason why a connection broke.
 const lastWords = 100 * time.Millisecond
 
 // echoTimeout bounds the echo reply to a server that does not read.
@@ -53,14 +51,13 @@ func newConn(c net.Conn, limit int) *conn {
 	return n
 }
 
-// close ends the connection without waiting for the server, and waits for the
-// reader's goroutine.
+// close closes the connection without waiting for the server, and waits for the reader goroutine.
 func (n *conn) close() {
 	n.fail(ErrClosed)
 	<-n.done
 }
 
-// retire ends the connection as soon as no call is under way.
+// retire closes the connection once no call is in progress.
 func (n *conn) retire() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -68,14 +65,14 @@ func (n *conn) retire() {
 	n.rest()
 }
 
-// rest breaks a retired connection that has nothing to do. It needs n.mu.
+// rest closes a retired connection that is idle. Needs n.mu.
 func (n *conn) rest() {
 	if n.retired && len(n.pending) == 0 {
 		n.breakOff(errReplaced)
 	}
 }
 
-// fail breaks the connection; the first error is the one that callers see.
+// fail breaks the connection; callers see the first error.
 func (n *conn) fail(err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -94,7 +91,7 @@ func (n *conn) breakOff(err error) {
 	}
 }
 
-// hangUp closes c at once: TLS would wait for its farewell to be written.
+// hangUp closes c at once: TLS would wait to write its close alert.
 func hangUp(c net.Conn) {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = t.NetConn()
@@ -114,16 +111,14 @@ type reply struct {
 	err    error
 }
 
-// call sends a request and returns the text of the result. When ctx ends first
-// the connection is given up, since the reply may be half way here. An errLost
-// is a connection that broke; other errors are the server's.
+// call sends a request and returns the text of the result. If ctx ends first, the connection is dropped, since
+// the reply may be half received. An errLost is a broken connection; other errors are the server's.
 func (n *conn) call(ctx context.Context, method string, params []any) ([]byte, error) {
 	r := n.calls(ctx, request{method, params})[0]
 	return r.result, r.err
 }
 
-// calls is call for several requests, which the server finds one behind the other:
-// together they cost one round trip.
+// calls is call for several requests sent together, at the cost of one round trip.
 func (n *conn) calls(ctx context.Context, requests ...request) []reply {
 	if len(requests) == 0 {
 		return nil
@@ -183,7 +178,7 @@ func (n *conn) calls(ctx context.Context, requests ...request) []reply {
 	return replies
 }
 
-// forget gives up requests, one behind the other, that were not sent.
+// forget drops consecutive requests that were not sent.
 func (n *conn) forget(first, count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -232,7 +227,7 @@ func (n *conn) read() {
 	}
 }
 
-// handle takes a message.
+// handle processes a message.
 func (n *conn) handle(o *object) error {
 	var m message
 	for _, member := range o.members {
@@ -269,7 +264,7 @@ func (n *conn) handle(o *object) error {
 		if string(m.method) == `"update"` && updated != nil {
 			updated(m.params)
 		}
-		return nil // else a notification that nobody asked for
+		return nil // otherwise an unrequested notification
 	}
 	id := scanner{b: m.id}
 	number, err := id.integer()
@@ -297,32 +292,32 @@ func (n *conn) echo(m message) error {
 	return n.net.SetWriteDeadline(time.Time{})
 }
 
-// An object is the text of a JSON object, and where its members are: what is in one is read but once, by who knows what
-// it is.
+// An object is the text of a JSON object and the positions of its members: each is parsed only once, by the
+// code that knows its type.
 type object struct {
 	text    []byte
 	members []span
 }
 
-// mostMembers is more than any object of a stream has: a message, RFC 7047 section 4, or a dumped table.
+// mostMembers exceeds the members of any object in a stream: a message, RFC 7047 section 4, or a dumped table.
 const mostMembers = 16
 
 // A span is a part of a text.
 type span struct{ from, to int }
 
-// A framer cuts a stream into JSON objects, which nothing else separates.
+// A framer splits a stream into JSON objects, which have no separator.
 type framer struct {
 	object
-	from    int // where the member begins
+	from    int // start of the member
 	depth   int
 	quoted  bool
 	escaped bool
 }
 
-// add takes up part until an object is complete, and returns that and the rest.
+// add consumes part until an object is complete; it returns that and the rest.
 func (f *framer) add(part []byte, limit int) (whole *object, rest []byte, err error) {
 	for i := 0; i < len(part); i++ {
-		if f.quoted && !f.escaped { // most of a reply is text
+		if f.quoted && !f.escaped { // most of a reply is strings
 			end := bytes.IndexAny(part[i:], `"\`)
 			if end < 0 {
 				break
@@ -371,7 +366,7 @@ func (f *framer) cut(at int) {
 	f.from = at + 1
 }
 
-// take adds to the text.
+// take appends to the text.
 func (f *framer) take(part []byte, limit int) error {
 	need := len(f.text) + len(part)
 	if need > limit {

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// ParseLists reads what `ovn-nbctl list TABLE` and the like of it wrote of tables of
-// the database db; origin is its name in messages. Of an empty table no column is
-// known. One that cannot be read is left out, and Damage says so.
+// ParseLists parses the output of `ovn-nbctl list TABLE` and the like for tables of the database db; origin
+// names it in messages. An empty table has no known columns. A table that cannot be parsed is left out; see
+// Damage.
 func ParseLists(db, origin string, tables map[string]io.Reader) (*Snapshot, error) {
 	s := &Snapshot{
 		origin: origin,
@@ -37,8 +37,7 @@ func ParseLists(db, origin string, tables map[string]io.Reader) (*Snapshot, erro
 	return s, nil
 }
 
-// list takes one table: a line `COLUMN : VALUE` for each column, and a blank one
-// between rows.
+// list parses one table: a line `COLUMN : VALUE` for each column, and a blank one between rows.
 func (s *Snapshot) list(table string, r io.Reader) error {
 	columns := map[string]*columnSchema{}
 	rows := newTable()
@@ -111,11 +110,11 @@ func listColumn(line string, id UUID, row []byte, columns map[string]*columnSche
 // listWord is a column's name, or an atom that needs no quotes.
 var listWord = regexp.MustCompile(`^[\w.+-]+`)
 
-// A listValue is what is left of a value as ovs-vsctl(8) writes it: an atom, [atoms]
-// or {keys=atoms}. A string is in quotes wherever it could be taken for another type.
+// A listValue is the rest of a value as ovs-vsctl(8) writes it: an atom, [atoms] or {keys=atoms}. A string is
+// quoted wherever it could be taken for another type.
 type listValue struct{ rest string }
 
-// whole is the value in OVSDB's notation.
+// whole returns the value in OVSDB's notation.
 func (v *listValue) whole() (string, error) {
 	var value string
 	var err error
@@ -139,7 +138,7 @@ func (v *listValue) take(token string) bool {
 	return ok
 }
 
-// several reads elements up to what closes them.
+// several parses elements up to the closing bracket.
 func (v *listValue) several(kind, closes string, element func() (string, error)) (string, error) {
 	var list []string
 	for !v.take(closes) {

@@ -10,20 +10,20 @@ import (
 	"sync"
 )
 
-// A plan maps the columns of a table to the fields of a struct. It is made once a type.
+// A plan maps the columns of a table to the fields of a struct. It is built once per type.
 type plan struct {
 	table   string
 	columns []string          // in the order of the struct's fields
-	sparse  map[string]string // those that are empty in most rows, "set" or "map"
+	sparse  map[string]string // columns that are empty in most rows, "set" or "map"
 	fields  map[string][]int  // column to field, see [reflect.Value.FieldByIndex]
-	names   map[string]string // the columns by themselves, for scanner.key
+	names   map[string]string // column names, for scanner.key
 }
 
 var plans sync.Map // reflect.Type of the row to *plan
 
 var rowType = reflect.TypeFor[Row]()
 
-// planFor returns the plan of the elements of rows, a *[]T.
+// planFor returns the plan for the elements of rows, a *[]T.
 func planFor(rows any) (*plan, error) {
 	t := reflect.TypeOf(rows)
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Slice {
@@ -32,7 +32,7 @@ func planFor(rows any) (*plan, error) {
 	return planOf(t.Elem().Elem())
 }
 
-// planOf returns the plan of rows of a type.
+// planOf returns the plan for rows of a type.
 func planOf(t reflect.Type) (*plan, error) {
 	if p, ok := plans.Load(t); ok {
 		return p.(*plan), nil
@@ -75,7 +75,7 @@ func planOf(t reflect.Type) (*plan, error) {
 	return p, nil
 }
 
-// Columns are the columns of a [Row] with the fields that hold them.
+// Columns returns the columns of a [Row] with the fields that hold them.
 func Columns(row reflect.Value) iter.Seq2[string, reflect.Value] {
 	return func(yield func(string, reflect.Value) bool) {
 		p, err := planOf(row.Type())
@@ -90,7 +90,7 @@ func Columns(row reflect.Value) iter.Seq2[string, reflect.Value] {
 	}
 }
 
-// Table is the table that is read; empty if Rows is not a pointer to a slice of Rows.
+// Table returns the table to read; empty if Rows is not a pointer to a slice of Rows.
 func (q *Query) Table() string {
 	p, err := planFor(q.Rows)
 	if err != nil {
@@ -99,7 +99,7 @@ func (q *Query) Table() string {
 	return p.table
 }
 
-// known returns the columns of the plan that the schema has, always with _uuid, and apart from them the sparse ones.
+// known returns the plan's columns that the schema has, always with _uuid, and the sparse ones separately.
 func (p *plan) known(s *schema) (columns, sparse []string) {
 	columns = []string{"_uuid"}
 	for _, c := range p.columns {
@@ -114,7 +114,7 @@ func (p *plan) known(s *schema) (columns, sparse []string) {
 	return columns, sparse
 }
 
-// empty is what a sparse column holds in most rows, in OVSDB's notation.
+// empty returns what a sparse column holds in most rows, in OVSDB's notation.
 func (p *plan) empty(column string) any {
 	return []any{p.sparse[column], []any{}}
 }
@@ -135,13 +135,13 @@ func newSink(q *Query) (*sink, error) {
 	return &sink{p, dst, reflect.New(dst.Type()).Elem()}, nil
 }
 
-// add reads the row at s, an object of columns, into a new element. The id is
-// for messages; without one it is looked for in the row.
+// add parses the row at s, an object of columns, into a new element. The id is for messages; if empty it is
+// taken from the row.
 func (k *sink) add(s *scanner, id UUID) error {
 	return k.read(s, k.grow(), id)
 }
 
-// read reads the row at s into an element.
+// read parses the row at s into an element.
 func (k *sink) read(s *scanner, row reflect.Value, id UUID) error {
 	start := s.i
 	column := ""
@@ -169,7 +169,7 @@ func (k *sink) grow() reflect.Value {
 	return k.slice.Index(n)
 }
 
-// set reads the text of one column into the last row.
+// set parses the text of one column into the last row.
 func (k *sink) set(column string, text []byte, id UUID) error {
 	i, ok := k.plan.fields[column]
 	if !ok {
@@ -186,13 +186,13 @@ func (k *sink) set(column string, text []byte, id UUID) error {
 	return nil
 }
 
-// A supplement gives the rows of a sink that have something in a sparse column that column.
+// A supplement fills a sparse column of those rows of a sink that have a value in it.
 type supplement struct {
 	*sink
-	at map[UUID]int // where in the sink's rows each one is; nil until one is looked for
+	at map[UUID]int // index of each row in the sink; nil until first needed
 }
 
-// add reads the row at s, _uuid and the column, into the row of the sink that it belongs to.
+// add parses the row at s, _uuid and the column, into its row of the sink.
 func (u *supplement) add(s *scanner, _ UUID) error {
 	if u.at == nil {
 		u.at = make(map[UUID]int, u.slice.Len())
@@ -208,7 +208,7 @@ func (u *supplement) add(s *scanner, _ UUID) error {
 	return u.read(s, u.slice.Index(row), id)
 }
 
-// sort puts the rows into the order of their ids, which are given in the order of the rows.
+// sort sorts the rows by their ids, which are given in the order of the rows.
 func (k *sink) sort(ids []rowID) {
 	if k.slice.Len() != len(ids) { // after an error
 		return
@@ -218,7 +218,7 @@ func (k *sink) sort(ids []rowID) {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(ids[a][:], ids[b][:]) })
-	// Each row moves once, round the circles of rows that take each other's places.
+	// Each row moves once, following the permutation's cycles.
 	swap := reflect.Swapper(k.slice.Interface())
 	for i := range order {
 		at := i
@@ -248,10 +248,10 @@ func (k *sink) blame(err error, column string, id UUID) error {
 	return fmt.Errorf("%s: %w", where, err)
 }
 
-// store gives the query its rows.
+// store sets the query's rows.
 func (k *sink) store() { k.dst.Set(k.slice) }
 
-// rowUUID returns the _uuid of a row that could not be read, if that can be.
+// rowUUID returns the _uuid of a malformed row, if it can be parsed.
 func rowUUID(text []byte) UUID {
 	var id UUID
 	s := scanner{b: text}
@@ -266,8 +266,7 @@ func rowUUID(text []byte) UUID {
 	return id
 }
 
-// selects prepares the queries against a schema: a sink each, nil where the
-// table is lacking.
+// selects prepares the queries for a schema: a sink each, nil if the table is missing.
 func selects(s *schema, queries []*Query) ([]*sink, error) {
 	sinks := make([]*sink, len(queries))
 	for i, q := range queries {
@@ -293,7 +292,7 @@ func selects(s *schema, queries []*Query) ([]*sink, error) {
 
 var functions = []string{"==", "!=", "<", "<=", ">", ">=", "includes", "excludes"}
 
-// fill gives each query its rows; those of a lacking table become none.
+// fill sets each query's rows; those of a missing table become empty.
 func fill(sinks []*sink, queries []*Query) {
 	for i, k := range sinks {
 		if k == nil {

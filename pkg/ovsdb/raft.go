@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// A raftLog reads the records of a clustered file, ovsdb(5) "Clustered
-// Format". What is committed goes into the snapshot at once; the entries after
-// it wait, for a new leader may overwrite them.
+// A raftLog reads the records of a clustered file, ovsdb(5) "Clustered Format". Committed entries go into the
+// snapshot at once; later ones wait, since a new leader may overwrite them.
 type raftLog struct {
 	snap    *Snapshot
 	server  UUID // whose file it is
@@ -20,19 +19,19 @@ type raftLog struct {
 	alone   bool   // at commit, the cluster is this server
 	pending []entry
 	left    bool
-	b       []byte // for the text of entries
+	b       []byte // buffer for entry text
 }
 
-// An entry is one of RAFT's log, which may hold neither data nor servers.
+// An entry is one entry of the RAFT log, which may hold neither data nor servers.
 type entry struct {
 	term    uint64
 	data    bool      // [schema or null, transaction or null], in
-	record  logRecord // to be read when it is committed
+	record  logRecord // read when it is committed
 	servers bool
-	alone   bool // of servers
+	alone   bool // the servers are just this one
 }
 
-// header reads the header record.
+// header parses the header record.
 func (l *raftLog) header(r logRecord, in *scanner) (func() error, error) {
 	var servers []byte
 	commit := func() error { return nil }
@@ -73,8 +72,7 @@ func (l *raftLog) header(r logRecord, in *scanner) (func() error, error) {
 	return commit, nil
 }
 
-// isAlone reports whether the servers, an object of UUIDs and addresses, are
-// just the one whose file this is.
+// isAlone reports whether servers, an object of UUIDs and addresses, holds only the file's own server.
 func (l *raftLog) isAlone(in *scanner) (bool, error) {
 	n, self := 0, false
 	err := in.object(nil, func(id string) error {
@@ -85,7 +83,7 @@ func (l *raftLog) isAlone(in *scanner) (bool, error) {
 	return n == 1 && self, err
 }
 
-// record reads any record but the header.
+// record parses any record but the header.
 func (l *raftLog) record(r logRecord, in *scanner) (func() error, error) {
 	e := entry{record: r}
 	var index, commit uint64
@@ -133,8 +131,8 @@ func (l *raftLog) record(r logRecord, in *scanner) (func() error, error) {
 // last returns the index of the log's last entry.
 func (l *raftLog) last() uint64 { return l.commit + uint64(len(l.pending)) }
 
-// add appends an entry. One with the index of an earlier one takes its place:
-// a new leader did not have it, nor what followed it.
+// add appends an entry. One with an earlier index replaces that entry and all after it: a new leader did not
+// have them.
 func (l *raftLog) add(index uint64, e entry) error {
 	if index <= l.commit {
 		return fmt.Errorf("entry %d would replace a committed one, the last of which is %d", index, l.commit)
@@ -181,7 +179,7 @@ func (l *raftLog) commitTo(index uint64) error {
 	return nil
 }
 
-// apply reads the data of an entry, once more: what they mean depends on the entries before.
+// apply parses the data of an entry again: its meaning depends on the entries before.
 func (l *raftLog) apply(r logRecord) error {
 	text := io.NewSectionReader(l.snap.texts, r.at, r.length)
 	return r.read(text, &l.b, func(r logRecord, in *scanner) (commit func() error, err error) {
@@ -195,8 +193,8 @@ func (l *raftLog) apply(r logRecord) error {
 	})
 }
 
-// end takes what the log leaves open. A server that is a cluster of its own
-// needs nobody's consent: what it has written is committed.
+// end handles entries still pending at the end of the log. A single-server cluster needs no majority: what it
+// has written is committed.
 func (l *raftLog) end() error {
 	var err error
 	if l.alone && !slices.ContainsFunc(l.pending, func(e entry) bool { return e.servers && !e.alone }) {
@@ -222,8 +220,7 @@ func (l *raftLog) end() error {
 	return err
 }
 
-// unsigned reads a <uint64> of ovsdb(5): the upper half is written as negative
-// numbers.
+// unsigned parses a <uint64> of ovsdb(5): the upper half is written as negative numbers.
 func (s *scanner) unsigned() (uint64, error) {
 	n, err := s.integer()
 	return uint64(n), err

@@ -15,7 +15,7 @@ import (
 // written where a string, int, bool, float64, UUID or a slice or map of these can.
 type Value string
 
-// NewValue is v, which is of one of these types, in OVSDB's notation.
+// NewValue returns v, of one of these types, in OVSDB's notation.
 func NewValue(v any) (Value, error) {
 	if v, ok := v.(Value); ok {
 		return v, nil
@@ -28,10 +28,10 @@ func NewValue(v any) (Value, error) {
 	return Value(text), err
 }
 
-// MarshalJSON is v as it is.
+// MarshalJSON returns v unchanged.
 func (v Value) MarshalJSON() ([]byte, error) { return []byte(v), nil }
 
-// UnmarshalJSON takes any text that is a value.
+// UnmarshalJSON accepts any text that is a value.
 func (v *Value) UnmarshalJSON(text []byte) error {
 	if _, err := parseDatum(newRow.ReplaceAll(text, []byte(`"@$1"`))); err != nil {
 		return err
@@ -40,15 +40,14 @@ func (v *Value) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Equal reports whether two values are the same, in whatever order they are
-// written. A set of one element is that element.
+// Equal reports whether two values are equal, regardless of order. A set of one element equals that element.
 func (v Value) Equal(w Value) bool {
 	a, err1 := parseDatum([]byte(v))
 	b, err2 := parseDatum([]byte(w))
 	return err1 == nil && err2 == nil && maps.Equal(a, b)
 }
 
-// Key is the value that a map has under a key of the kind string.
+// Key returns a map's value for a string key.
 func (v Value) Key(key string) (Value, bool) {
 	d, err := parseDatum([]byte(v))
 	if err != nil {
@@ -59,7 +58,7 @@ func (v Value) Key(key string) (Value, bool) {
 	return Value(text), ok
 }
 
-// Keys are the keys of a map, of the kind string, or the elements of a set of strings.
+// Keys returns the string keys of a map, or the elements of a set of strings.
 func (v Value) Keys() []string {
 	d, err := parseDatum([]byte(v))
 	if err != nil {
@@ -75,7 +74,7 @@ func (v Value) Keys() []string {
 	return keys
 }
 
-// UUIDs are the rows that a value refers to.
+// UUIDs returns the rows that a value refers to.
 func (v Value) UUIDs() []UUID {
 	d, err := parseDatum([]byte(v))
 	if err != nil {
@@ -92,11 +91,10 @@ func (v Value) UUIDs() []UUID {
 	return ids
 }
 
-// A Raw row has all columns of the schema that were asked for, whatever they
-// are, and its _uuid.
+// A Raw row has all requested columns that the schema has, of whatever type, and its _uuid.
 type Raw map[string]Value
 
-// UUID is the row's own.
+// UUID returns the row's own UUID.
 func (r Raw) UUID() UUID {
 	ids := r["_uuid"].UUIDs()
 	if len(ids) != 1 {
@@ -105,13 +103,12 @@ func (r Raw) UUID() UUID {
 	return ids[0]
 }
 
-// A Lookup asks for rows of a table as they are.
+// A Lookup asks for unparsed rows of a table.
 type Lookup struct {
 	Table   string
-	Columns []string // none: all
+	Columns []string // all if empty
 	Where   []Condition
-	// Distinct asks which values the columns have: rows that have all in common are one,
-	// without _uuid.
+	// Distinct returns each distinct set of values once, without _uuid.
 	Distinct bool
 }
 
@@ -119,19 +116,19 @@ type Lookup struct {
 type Reference struct {
 	Table, Column string
 	To            string
-	Weak          bool // it goes when the row goes
+	Weak          bool // removed with the row
 	Map           bool // its values are a map
 }
 
-// Tables describes the server's schema: the columns of each table with whether they
-// are kept in the file, the references, and which tables' rows live by themselves.
+// Tables describes the server's schema: each table's columns and whether they are kept in the file, the
+// references, and which tables are in the root set.
 type Tables struct {
 	Columns    map[string]map[string]bool // table, column: kept in the file
 	References []Reference
 	Rooted     func(table string) bool
 }
 
-// Tables is the schema of the server.
+// Tables returns the server's schema.
 func (c *Client) Tables() Tables {
 	s := c.current().schema
 	t := Tables{Columns: map[string]map[string]bool{}, Rooted: s.rooted()}
@@ -149,12 +146,12 @@ func (c *Client) Tables() Tables {
 	return t
 }
 
-// Raw answers lookups in one transaction, on the leader of a cluster.
+// Raw runs lookups in one transaction, on the leader of a cluster.
 func (c *Client) Raw(ctx context.Context, lookups ...Lookup) ([][]Raw, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	var lastErr error
-	for range 2 { // once more elsewhere
+	for range 2 { // retry once elsewhere
 		s, err := c.leader(ctx)
 		if err != nil {
 			return nil, err
@@ -203,7 +200,7 @@ func (s *session) ask(ctx context.Context, lookups []Lookup) ([]byte, error) {
 	return s.conn.call(ctx, "transact", params)
 }
 
-// rawRows reads the reply to lookups.
+// rawRows parses the reply to lookups.
 func rawRows(text []byte, lookups []Lookup) ([][]Raw, error) {
 	all := make([][]Raw, len(lookups))
 	n := 0
@@ -246,7 +243,7 @@ func rawRows(text []byte, lookups []Lookup) ([][]Raw, error) {
 	return all, nil
 }
 
-// rawRow reads a row as it is.
+// rawRow parses a row unchanged.
 func (s *scanner) rawRow() (Raw, error) {
 	row := Raw{}
 	err := s.object(nil, func(column string) error {
@@ -257,12 +254,12 @@ func (s *scanner) rawRow() (Raw, error) {
 	return row, err
 }
 
-// Abort ends a transaction without any change. Its error is an *OperationError of
-// the name "aborted": what comes before it would have been done.
+// Abort ends a transaction without any change. Its error is an *OperationError named "aborted": the operations
+// before it would have succeeded.
 func Abort() Operation { return Operation{op: "abort"} }
 
-// ChoosesUUIDs reports whether the server lets the writer choose the UUID of a row
-// that it inserts (Open vSwitch 3.0 and later). Nothing is changed.
+// ChoosesUUIDs reports whether the server lets the writer choose the UUID of an inserted row (Open vSwitch 3.0
+// and later). Nothing is changed.
 func (c *Client) ChoosesUUIDs(ctx context.Context, table string) (bool, error) {
 	_, err := c.Transact(ctx, Insert(table, "00000000-0000-4000-8000-000000000000", nil), Abort())
 	failed, ok := asOperationError(err)
@@ -274,8 +271,7 @@ func (c *Client) ChoosesUUIDs(ctx context.Context, table string) (bool, error) {
 	return failed.Name != "syntax error", nil
 }
 
-// String is the value as ovs-vsctl(8) writes it: bare words where they need no
-// quotes, [sets] and {maps}.
+// String returns the value as ovs-vsctl(8) writes it: bare words if they need no quotes, [sets] and {maps}.
 func (v Value) String() string {
 	d, err := parseDatum(newRow.ReplaceAll([]byte(v), []byte(`"@$1"`)))
 	if err != nil {

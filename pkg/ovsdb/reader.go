@@ -7,51 +7,47 @@ import (
 	"time"
 )
 
-// A Reader is one database, wherever it is read from: a Client asks a server,
-// a Snapshot holds the rows of a file or a dump.
+// A Reader is one database from any source: a Client asks a server, a Snapshot holds the rows of a file or a
+// dump.
 type Reader interface {
 	// Name returns the database's name: OVN_Northbound, OVN_Southbound, Open_vSwitch.
 	Name() string
-	// Origin is where the rows come from, for people: a remote or a path.
+	// Origin returns where the rows come from, for people: a remote or a path.
 	Origin() string
-	// Version returns the version of the schema, empty where it is not known.
+	// Version returns the version of the schema, empty if unknown.
 	Version() string
 	// Has reports whether the schema has the column; an empty column asks for the table.
 	Has(table, column string) bool
 	// Select fills the rows of all queries from one transaction, that is, one
 	// consistent state of the database. After an error no rows have changed.
 	Select(ctx context.Context, queries ...*Query) error
-	// Status is that of the server that the rows came from last; it is zero for files.
+	// Status returns that of the server that the rows last came from; zero for files.
 	Status() Status
-	// Close ends the connection, if there is one. It does not wait for the server.
+	// Close ends the connection, if any. It does not wait for the server.
 	Close() error
 }
 
-// Status is the part of a server in its cluster, as its _Server database says.
+// Status is a server's role in its cluster, from its _Server database.
 type Status struct {
 	Clustered bool // a member of a RAFT cluster
-	Leader    bool // the cluster's leader, or a server that stands alone
-	Connected bool // in touch with the majority, or a server that stands alone
+	Leader    bool // the cluster's leader, or a standalone server
+	Connected bool // in touch with the majority, or a standalone server
 	// Index is the last log entry that the member has applied.
 	Index int
-	// Stale means that the member is cut off from its cluster: the rows are
-	// what it knew before that.
+	// Stale means that the member is cut off from its cluster: the rows are from before that.
 	Stale bool
-	// Behind counts the log entries which another member that answered has
-	// and this one lacks; 0 if none is known.
+	// Behind counts the log entries that another member that replied has and this one lacks; 0 if none is known.
 	Behind int
-	// Age is the time since the member was last seen in touch with the
-	// majority; 0 if it was never seen so.
+	// Age is the time since the member was last seen in touch with the majority; 0 if never.
 	Age time.Duration
 }
 
-// A Row is a struct for the rows of one table. Its fields carry the names of
-// columns as tags, `ovsdb:"name"`, those of embedded structs included; Table has a value receiver.
+// A Row is a struct for the rows of one table. Its fields, including those of embedded structs, carry column
+// names as tags, `ovsdb:"name"`; Table has a value receiver.
 //
-// A set or map that is empty in most of many rows is `ovsdb:"name,sparse"`: a server
-// is asked for it only of the rows where it is not. Of each column of each row it
-// builds JSON and lets it go again: a fifth of what the ports of a large cluster cost
-// it is columns in which there is nothing.
+// A set or map that is usually empty can be `ovsdb:"name,sparse"`: a server is asked for it only in rows where
+// it is not. The server builds and frees JSON for each column of each row: empty columns are a fifth of the
+// cost of reading the ports of a large cluster.
 type Row interface {
 	Table() string
 }
@@ -84,9 +80,8 @@ func Where(column, function string, value any) Condition {
 	return Condition{column, function, value}
 }
 
-// Load fills every slice of the struct that tables points to, all from one
-// transaction. The slices' elements are Rows. Of tables and columns which the
-// database lacks nothing is filled in: Has tells them apart from empty ones.
+// Load fills every slice of the struct that tables points to, from one transaction. The slices' elements are
+// Rows. Missing tables and columns stay empty: Has tells them apart from empty ones.
 func Load(ctx context.Context, r Reader, tables any) error {
 	v := reflect.ValueOf(tables)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {

@@ -10,9 +10,8 @@ import (
 
 var recordHeader = regexp.MustCompile(`^OVSDB (JSON|CLUSTER) (\d+) ([0-9a-f]{40})\n`)
 
-// RewriteRecords is a database's file with the text of each record changed. It
-// stays as sound as it was: what comes from the first damaged record on is changed,
-// too, and stays damaged.
+// RewriteRecords returns a database file with the text of each record changed. Its soundness is kept:
+// everything from the first damaged record on is changed, too, and stays damaged.
 func RewriteRecords(file []byte, change func(text []byte) []byte) (out []byte) {
 	for len(file) > 0 {
 		head := recordHeader.FindSubmatch(file)

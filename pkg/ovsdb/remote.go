@@ -20,8 +20,7 @@ type remote struct {
 // defaultPort is the one that ovsdb(7) names.
 const defaultPort = "6640"
 
-// CheckRemotes says what is wrong with a comma list of remotes as ovsdb(7) writes
-// them; nothing is dialled.
+// CheckRemotes reports what is wrong with a comma list of remotes, ovsdb(7); it does not connect.
 func CheckRemotes(list string) error {
 	_, err := parseRemotes(list)
 	return err
@@ -74,7 +73,7 @@ func parseRemote(text string) (remote, error) {
 	return remote{text, scheme, address}, nil
 }
 
-// dial opens the connection; config is used by ssl only.
+// dial opens the connection; only ssl uses config.
 func (r remote) dial(ctx context.Context, config *tls.Config) (net.Conn, error) {
 	var d net.Dialer
 	switch r.scheme {

@@ -10,14 +10,11 @@ import (
 	"time"
 )
 
-// A Saver writes a database in the form of a standalone file, piece by piece, so
-// that no request holds up the server's other clients for long. Unlike Client.Backup
-// it also writes the columns that are lost when a server restarts, such as
-// Connection.status, and of a member that is cut off from its cluster it takes what
-// that knew last.
+// A Saver writes a database as a standalone file, piece by piece, so that no request blocks the server's other
+// clients for long. Unlike Client.Backup it also writes columns that are lost when a server restarts, such as
+// Connection.status; for a member that is cut off from its cluster it writes what that last knew.
 //
-// It has the server tell which rows change meanwhile: who reads those again, until
-// none is left, has all rows as they were at one moment.
+// It monitors which rows change meanwhile: rereading those until none is left gives a consistent state.
 type Saver struct {
 	client   *Client
 	change   func(table string, row Raw)
@@ -27,18 +24,17 @@ type Saver struct {
 	answered time.Time
 	took     time.Duration
 
-	mu      sync.Mutex // of what the server tells
+	mu      sync.Mutex // guards what the server reports
 	changed map[RowID]bool
 	missed  bool
 }
 
-// patience bounds a request of a Saver, at least: that of a host which is short of
-// processor time would have to begin anew.
+// patience is the minimum timeout of a Saver's request: on a host short of CPU time a shorter one would only
+// start over.
 const patience = 30 * time.Second
 
-// Saver begins to save the database that the client reads. Change is called for
-// each row before it is written; nil: rows are written as they are. Of changes in the
-// tables that are given it takes no notice. Close the Saver.
+// Saver starts saving the client's database. Change is called for each row before it is written; nil writes
+// rows unchanged. Changes in the unwatched tables are ignored. Close the Saver.
 func (c *Client) Saver(ctx context.Context, change func(table string, row Raw), unwatched ...string) (*Saver, error) {
 	v := &Saver{client: c, change: change, watched: map[string]bool{}, written: map[RowID]bool{}, changed: map[RowID]bool{}}
 	for table := range c.current().schema.Tables {
@@ -53,12 +49,12 @@ func (c *Client) Saver(ctx context.Context, change func(table string, row Raw), 
 	return v, nil
 }
 
-// connect makes a connection beside the client's, for a server tells every client
-// what it has asked for, and asks to be told of changes.
+// connect opens a separate connection, since a server sends updates to the client that asked for them, and
+// monitors changes.
 func (v *Saver) connect(ctx context.Context) error {
 	s, err := v.client.leader(ctx)
 	if err != nil {
-		s = v.client.current() // what a member knows that was left alone is better than nothing
+		s = v.client.current() // a cut-off member's data is better than none
 	}
 	own, err := v.client.open(ctx, s.remote)
 	if err != nil {
@@ -74,7 +70,7 @@ func (v *Saver) connect(ctx context.Context) error {
 	requests := map[string]any{}
 	for table := range own.schema.Tables {
 		if v.watched[table] {
-			// A row's version is another after each change, and costs nothing to begin with.
+			// _version differs after each change, and costs nothing initially.
 			requests[table] = map[string]any{"columns": []string{"_version"}, "select": map[string]bool{"initial": false}}
 		}
 	}
@@ -91,11 +87,11 @@ func (v *Saver) Close() {
 	}
 }
 
-// mostChanges bounds the rows of which is kept that they changed. Where more do,
-// ovn-northd is at work, and no moment would be caught.
+// mostChanges bounds the changed rows that are tracked. With more, ovn-northd is at work and no consistent
+// moment would be found.
 const mostChanges = 200_000
 
-// note takes an update notification: its id, and {TABLE:{UUID:CHANGE}}.
+// note handles an update notification: its id, and {TABLE:{UUID:CHANGE}}.
 func (v *Saver) note(params []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -118,8 +114,8 @@ func (v *Saver) note(params []byte) {
 	v.missed = v.missed || err != nil
 }
 
-// Changed are the rows that have changed since it was asked last, that were
-// inserted or deleted; all is false when more may have.
+// Changed returns the rows changed, inserted or deleted since the last call; all is false when there may be
+// more.
 func (v *Saver) Changed() (rows []RowID, all bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -128,10 +124,10 @@ func (v *Saver) Changed() (rows []RowID, all bool) {
 	return rows, !v.missed
 }
 
-// Tables are the tables of the database.
+// Tables returns the tables of the database.
 func (v *Saver) Tables() []string { return slices.Sorted(maps.Keys(v.session.schema.Tables)) }
 
-// Schema writes the schema. A file begins with it.
+// Schema writes the schema, which begins a file.
 func (v *Saver) Schema(ctx context.Context, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, max(v.client.config.Timeout, patience))
 	defer cancel()
@@ -145,15 +141,15 @@ func (v *Saver) Schema(ctx context.Context, w io.Writer) error {
 	return writeRecord(w, declared)
 }
 
-// Origin is the remote of the server that tells of changes.
+// Origin returns the remote of the server that reports changes.
 func (v *Saver) Origin() string { return v.session.remote.text }
 
-// Find looks rows up as they are, without writing them.
+// Find looks up rows unchanged, without writing them.
 func (v *Saver) Find(ctx context.Context, lookups ...Lookup) ([][]Raw, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(v.client.config.Timeout, patience))
 	defer cancel()
 	text, err := v.ask(ctx, lookups)
-	if err != nil && v.session.conn.cause() != nil && ctx.Err() == nil { // once more, elsewhere
+	if err != nil && v.session.conn.cause() != nil && ctx.Err() == nil { // retry once elsewhere
 		v.mu.Lock()
 		v.missed = true
 		v.mu.Unlock()
@@ -177,11 +173,11 @@ func (v *Saver) ask(ctx context.Context, lookups []Lookup) ([]byte, error) {
 	return v.session.ask(ctx, lookups)
 }
 
-// Last says when the server answered last, and how long that took.
+// Last returns when the server last replied, and how long that took.
 func (v *Saver) Last() (answered time.Time, took time.Duration) { return v.answered, v.took }
 
-// Add writes rows as they are at one moment, those that are gone as deleted. It
-// returns how many there are of each table.
+// Add writes the current rows in one transaction, missing ones as deleted. It returns by how many
+// the rows of each table grow.
 func (v *Saver) Add(ctx context.Context, w io.Writer, ids []RowID) (map[string]int, error) {
 	lookups := make([]Lookup, len(ids))
 	for i, id := range ids {
@@ -206,8 +202,8 @@ func (v *Saver) Add(ctx context.Context, w io.Writer, ids []RowID) (map[string]i
 	return rows, t.write(w)
 }
 
-// AddRaw writes rows of a table that were read elsewhere after the Saver had begun,
-// such as from the server's file, and returns how many.
+// AddRaw writes rows of a table that were read elsewhere after the Saver began, such as from the server's
+// file, and returns how many.
 func (v *Saver) AddRaw(w io.Writer, table string, rows []Raw) (n int, err error) {
 	t := newTransaction()
 	for _, row := range rows {
@@ -216,7 +212,7 @@ func (v *Saver) AddRaw(w io.Writer, table string, rows []Raw) (n int, err error)
 	return n, t.write(w)
 }
 
-// set writes a row, and returns how many more there are.
+// set writes a row, and returns 1 if it is new to the file, else 0.
 func (v *Saver) set(t *transaction, id RowID, row Raw) int {
 	if v.change != nil {
 		v.change(id.Table, row)
@@ -229,8 +225,7 @@ func (v *Saver) set(t *transaction, id RowID, row Raw) int {
 	return 1
 }
 
-// KeepAll is a schema in which no column is lost when a server restarts: that of
-// a file which has them all.
+// KeepAll returns the schema with no column that is lost when a server restarts, for a file that has them all.
 func KeepAll(schema json.RawMessage) (json.RawMessage, error) {
 	var s map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &s); err != nil {

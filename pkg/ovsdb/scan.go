@@ -14,17 +14,16 @@ import (
 
 var errSyntax = errors.New("malformed JSON")
 
-// A scanner walks JSON text once, without building a tree: rows go from the
-// server's reply straight into structs. Nothing in it recurses on the input,
-// so that a hostile depth costs nothing.
+// A scanner walks JSON text once without building a tree: rows go from the reply straight into structs. It
+// never recurses on the input, so hostile nesting is harmless.
 type scanner struct {
 	b []byte
 	i int
-	// in, if not nil, has more of the text, which is too large to be held at once.
+	// in, if not nil, has the rest of a text too large to hold at once.
 	in   io.Reader
-	gone int64    // bytes of it that were released
-	keep bool     // something is held by its place in b: nothing is to be released
-	seen interned // none: each string is a new one
+	gone int64    // bytes released so far
+	keep bool     // something refers into b: release nothing
+	seen interned // if nil, each string is a new one
 }
 
 func (s *scanner) fail(want string) error {
@@ -34,10 +33,10 @@ func (s *scanner) fail(want string) error {
 	return fmt.Errorf("%w: want %s at byte %d, found %q", errSyntax, want, s.gone+int64(s.i), s.b[s.i])
 }
 
-// piece is how much of a large text is read at once.
+// piece is how much of a large text is read at a time.
 const piece = 64 << 10
 
-// more reads on behind b; false: there is no more. What is in b keeps its place.
+// more reads more text behind b; false at the end. Positions in b stay valid.
 func (s *scanner) more() bool {
 	for s.in != nil {
 		n := len(s.b)
@@ -54,7 +53,7 @@ func (s *scanner) more() bool {
 	return false
 }
 
-// release lets go of the text before the scanner, once that is worth it.
+// release frees the text before the scanner, once that is worth it.
 func (s *scanner) release() {
 	if s.in == nil || s.keep || s.i < piece {
 		return
@@ -91,7 +90,7 @@ func (s *scanner) end() error {
 	return nil
 }
 
-// rawString returns what stands between the quotes and whether it holds escapes.
+// rawString returns the text between the quotes and whether it has escapes.
 func (s *scanner) rawString() (raw []byte, escaped bool, err error) {
 	if !s.take('"') {
 		return nil, false, s.fail("a string")
@@ -139,8 +138,8 @@ func (s *scanner) str() (string, error) {
 	return s.seen.text(raw), nil
 }
 
-// unescape is the text of a string whose escapes are of one letter, as the quotes in logical flows are. It is false for
-// others, and for what is malformed.
+// unescape returns a string with only one-letter escapes, such as the quotes in logical flows. It is false for
+// others, and for malformed ones.
 func unescape(raw []byte) (text string, ok bool) {
 	if !utf8.Valid(raw) {
 		return "", false
@@ -167,7 +166,7 @@ func unescape(raw []byte) (text string, ok bool) {
 	return string(plain), true
 }
 
-// key is str for the names of columns: those in names cost no allocation.
+// key is str for column names: those in names cost no allocation.
 func (s *scanner) key(names map[string]string) (string, error) {
 	start := s.i
 	raw, escaped, err := s.rawString()
@@ -231,7 +230,7 @@ func (s *scanner) boolean() (bool, error) {
 	return false, s.fail("true or false")
 }
 
-// null passes over null, if that is what comes next.
+// null skips null, if that is next.
 func (s *scanner) null() bool {
 	s.peek()
 	start := s.i
@@ -242,7 +241,7 @@ func (s *scanner) null() bool {
 	return false
 }
 
-// skip passes over one value of any kind.
+// skip skips one value of any kind.
 func (s *scanner) skip() error {
 	depth := 0
 	for {
@@ -287,7 +286,7 @@ func (s *scanner) raw() ([]byte, error) {
 	return text, err
 }
 
-// text returns what value passes over, and at which byte it begins.
+// text returns the text that value skips, and its offset.
 func (s *scanner) text(value func() error) (text []byte, at int64, err error) {
 	defer func(kept bool) { s.keep = kept }(s.keep)
 	s.keep = true

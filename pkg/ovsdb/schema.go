@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// schema is what a database says of itself: its tables and their columns.
+// schema is a database's schema: its tables and their columns.
 type schema struct {
 	Name    string
 	Version string
@@ -20,7 +20,7 @@ type tableSchema struct {
 	named  map[string]string
 }
 
-// names are the columns by themselves, for scanner.key.
+// names returns the column names, for scanner.key.
 func (t *tableSchema) names() map[string]string {
 	t.naming.Do(func() {
 		t.named = make(map[string]string, len(t.Columns))
@@ -49,8 +49,8 @@ type reference struct {
 
 const unlimited = int(^uint(0) >> 1)
 
-// composite columns hold more than one value; their changes are recorded as
-// differences, those of others by the new value.
+// composite reports whether the column can hold more than one value; changes to such columns are recorded as
+// differences, others as the new value.
 func (c *columnSchema) composite() bool { return c.value != "" || c.max > 1 }
 
 func (s *schema) table(name string) *tableSchema {
@@ -68,8 +68,7 @@ func (s *schema) has(table, column string) bool {
 	return column == "" || column == "_uuid" || t.Columns[column] != nil
 }
 
-// rooted returns which tables' rows live without being referred to: all do in
-// a schema of old that marks no table so.
+// rooted returns which tables are in the root set: all, in an old schema that marks none.
 func (s *schema) rooted() func(table string) bool {
 	marked := map[string]bool{}
 	for name, t := range s.Tables {
@@ -80,9 +79,8 @@ func (s *schema) rooted() func(table string) bool {
 	return func(table string) bool { return len(marked) == 0 || marked[table] }
 }
 
-// parseSchema reads what a server or a file says of itself, RFC 7047 section
-// 3.2. Every command waits for that of each database that it opens: what is not
-// asked of a schema is passed over unread.
+// parseSchema parses the schema of a server or a file, RFC 7047 section 3.2. Every command waits for it for
+// each database it opens, so unused parts are skipped.
 func parseSchema(data []byte) (*schema, error) {
 	s := &schema{Tables: map[string]*tableSchema{}}
 	in := &scanner{b: data, seen: internText(len(data))}
@@ -116,7 +114,7 @@ func parseSchema(data []byte) (*schema, error) {
 	return s, nil
 }
 
-// schema reads a schema that is part of a larger text.
+// schema parses a schema that is part of a larger text.
 func (s *scanner) schema() (*schema, error) {
 	text, err := s.raw()
 	if err != nil {
@@ -125,7 +123,7 @@ func (s *scanner) schema() (*schema, error) {
 	return parseSchema(text)
 }
 
-// table reads what is said of a table.
+// table parses a table's schema.
 func (s *scanner) table() (*tableSchema, error) {
 	t := &tableSchema{Columns: map[string]*columnSchema{}}
 	return t, s.object(nil, func(key string) (err error) {
@@ -145,7 +143,7 @@ func (s *scanner) table() (*tableSchema, error) {
 	})
 }
 
-// column reads what is said of a column.
+// column parses a column's schema.
 func (s *scanner) column() (*columnSchema, error) {
 	c := &columnSchema{min: 1, max: 1}
 	return c, s.object(nil, func(key string) (err error) {
@@ -182,8 +180,7 @@ func (s *scanner) columnType(c *columnSchema) (err error) {
 	})
 }
 
-// baseType reads the name of an atomic type, whose restrictions are the server's
-// matter, and what it refers to.
+// baseType parses the name of an atomic type and what it refers to; restrictions are left to the server.
 func (s *scanner) baseType() (name string, refers reference, err error) {
 	if s.peek() == '"' {
 		name, err = s.str()
@@ -207,7 +204,7 @@ func (s *scanner) baseType() (name string, refers reference, err error) {
 	return name, refers, err
 }
 
-// count reads how many values a column has at least or at most.
+// count parses a column's minimum or maximum number of values.
 func (s *scanner) count() (int, error) {
 	if s.peek() != '"' {
 		n, err := s.integer()

@@ -12,16 +12,15 @@ import (
 const (
 	// stagger is the head start of each server over the next in the list.
 	stagger = 250 * time.Millisecond
-	// grace is how long others may take once one has answered that would not
-	// do: a follower where the leader is wanted, a member that is cut off.
+	// grace is how long to wait for others once an unsuitable server has replied: a follower where the leader is
+	// wanted, or a member that is cut off.
 	grace = time.Second
-	// pause lies between two looks at a cluster that may be electing.
+	// pause is the time between two queries of a cluster that may be electing.
 	pause = 100 * time.Millisecond
 )
 
-// seek finds a server: the leader if that is wanted, else one in touch with
-// its cluster, else one that is cut off. The servers are dialled in the order
-// of the list, that of avoid last.
+// seek finds a server: the leader if wanted, else one in touch with its cluster, else one that is cut off.
+// Servers are dialled in list order, that of avoid last.
 func (c *Client) seek(ctx context.Context, avoid *session, leader bool) (*session, error) {
 	remotes := slices.Clone(c.remotes)
 	if avoid != nil {
@@ -64,7 +63,7 @@ func boolInt(b bool) int {
 
 // round is the result of asking every server once.
 type round struct {
-	found *session // that which was wanted
+	found *session // what was wanted
 	spare *session // the best of the others
 	errs  []*Error
 }
@@ -75,8 +74,7 @@ type attempt struct {
 	err     error
 }
 
-// round dials the servers one after another, stagger apart or as soon as one
-// has failed, until one is found that will do.
+// round dials the servers in turn, stagger apart or as soon as one has failed, until a suitable one is found.
 func (c *Client) round(ctx context.Context, remotes []remote, leader bool) round {
 	ctx, done := c.first(ctx)
 	defer done()
@@ -141,7 +139,7 @@ func (c *Client) round(ctx context.Context, remotes []remote, leader bool) round
 	return r
 }
 
-// keep makes s the spare if it is better than that: in touch, then newer.
+// keep makes s the spare if it is better than the current one: in touch, then newer.
 func (r *round) keep(s *session) {
 	if r.spare == nil {
 		r.spare = s
@@ -154,7 +152,7 @@ func (r *round) keep(s *session) {
 	s.conn.close()
 }
 
-// unreached is the error of a search that found no server.
+// unreached returns the error of a search that found no server.
 func (c *Client) unreached(errs []*Error) error {
 	if len(errs) == 1 {
 		return errs[0]

@@ -22,8 +22,7 @@ type session struct {
 	seen   time.Time // when the member was last seen in touch with its cluster
 }
 
-// suits reports whether the member is the leader, or in touch with it if any
-// member will do.
+// suits reports whether the member is the leader or, if any member will do, is in touch with it.
 func (s *session) suits(leader bool) bool {
 	st := s.state()
 	if leader {
@@ -32,15 +31,14 @@ func (s *session) suits(leader bool) bool {
 	return st.Connected
 }
 
-// lag notes how far the member is behind the newest index of any.
+// lag records how far the member is behind the newest known index.
 func (s *session) lag(index int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.status.Behind = max(0, index-s.status.Index)
 }
 
-// remember takes over from an earlier session with the same member when that
-// was in touch with its cluster.
+// remember copies from an earlier session with the same member when that was in touch with its cluster.
 func (s *session) remember(old *session) {
 	if s.remote != old.remote {
 		return
@@ -55,7 +53,7 @@ func (s *session) remember(old *session) {
 	}
 }
 
-// open connects to r and learns the schema and the member's state.
+// open connects to r and reads the schema and the member's state.
 func (c *Client) open(ctx context.Context, r remote) (*session, error) {
 	nc, err := r.dial(ctx, c.tls)
 	if err != nil {
@@ -69,9 +67,8 @@ func (c *Client) open(ctx context.Context, r remote) (*session, error) {
 	return s, nil
 }
 
-// learn asks all that it wants to know at once. A server of old has no _Server, and
-// what it says of that is not looked at. _Server has the schema, too, and cheaper, but
-// still that of before when the database was converted.
+// learn asks for everything at once. An old server has no _Server; its error is ignored. _Server also has the
+// schema, and cheaper, but still the old one after a conversion.
 func (s *session) learn(ctx context.Context, db string) error {
 	replies := s.conn.calls(ctx, request{"list_dbs", []any{}}, request{"get_schema", []any{db}}, memberOf(db))
 	dbs, schema, standing := replies[0], replies[1], replies[2]
@@ -100,8 +97,8 @@ func (s *session) learn(ctx context.Context, db string) error {
 	return s.stands(standing)
 }
 
-// serverDB tells of the server itself; ovsdb-server(5). Open vSwitch before
-// 2.9 lacks it, and cannot be clustered.
+// serverDB describes the server itself; ovsdb-server(5). Open vSwitch before 2.9 lacks it, and cannot be
+// clustered.
 const serverDB = "_Server"
 
 // member is a row of _Server about one database.
@@ -117,13 +114,12 @@ func (member) Table() string { return "Database" }
 
 var memberColumns = []string{"_uuid", "name", "model", "connected", "leader", "index"}
 
-// memberOf asks how a server stands in the cluster of a database.
+// memberOf asks for a server's role in a database's cluster.
 func memberOf(db string) request {
 	return request{"transact", []any{serverDB, selectOp("Database", memberColumns, []any{[]any{"name", "==", db}})}}
 }
 
-// refresh asks how the member stands in its cluster, or whether the server is
-// there if it cannot tell.
+// refresh asks for the member's role in its cluster, or only whether the server is there if it has no _Server.
 func (s *session) refresh(ctx context.Context) error {
 	if !s.told {
 		_, err := s.conn.call(ctx, "echo", []any{})
@@ -133,7 +129,7 @@ func (s *session) refresh(ctx context.Context) error {
 	return s.stands(s.conn.calls(ctx, memberOf(s.schema.Name))[0])
 }
 
-// stands notes what the server said of how it stands in its cluster.
+// stands records the server's reply about its role in the cluster.
 func (s *session) stands(said reply) error {
 	if said.err != nil {
 		return said.err
@@ -177,8 +173,8 @@ func (s *session) state() Status {
 	return st
 }
 
-// read runs the queries in one transaction and returns what gives them their rows. A
-// member of a cluster says with its next answer how it stands there.
+// read runs the queries in one transaction and returns the function that stores their rows. A cluster member's
+// role comes in its next reply.
 func (s *session) read(ctx context.Context, queries []*Query) (store func(), err error) {
 	sinks, err := selects(s.schema, queries)
 	if err != nil {
@@ -243,13 +239,13 @@ func wireWhere(conditions []Condition) ([]any, error) {
 	return where, nil
 }
 
-// results takes the rows of one select.
+// results parses the rows of one select.
 type results interface {
 	add(s *scanner, id UUID) error
 	blame(err error, column string, id UUID) error
 }
 
-// readResults gives each of those who asked the rows of its result.
+// readResults parses each result into its entry of asked.
 func readResults(text []byte, asked []results) error {
 	s := scanner{b: text, seen: internText(len(text))}
 	n := 0

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A Snapshot is a database as a file or a dump has it. Of a large file the rows
-// stay there until they are asked for.
+// A Snapshot is a database read from a file or a dump. A large file's rows stay there until needed.
 type Snapshot struct {
 	origin string
 	schema *schema
@@ -18,9 +17,9 @@ type Snapshot struct {
 	time   time.Time
 	damage string
 	notice string
-	dump   bool // the schema is only what the headings tell
+	dump   bool // the schema is only what the headings show
 
-	converted int64 // bytes that conversions went through
+	converted int64 // bytes that conversions processed
 }
 
 // Name returns the database's name.
@@ -29,7 +28,7 @@ func (s *Snapshot) Name() string { return s.schema.Name }
 // Origin returns the path of the file.
 func (s *Snapshot) Origin() string { return s.origin }
 
-// Version returns the version of the schema; a dump does not tell it.
+// Version returns the version of the schema; a dump has none.
 func (s *Snapshot) Version() string { return s.schema.Version }
 
 // Has reports whether the column can be in the file: files lack the ephemeral
@@ -45,22 +44,21 @@ func (s *Snapshot) Has(table, column string) bool {
 // Status is zero: no server was asked.
 func (s *Snapshot) Status() Status { return Status{} }
 
-// Close lets go of the file. No rows can be read afterwards.
+// Close closes the file. No rows can be read afterwards.
 func (s *Snapshot) Close() error { return s.texts.close() }
 
 // Time returns the time of the last transaction, zero if none is recorded.
 func (s *Snapshot) Time() time.Time { return s.time }
 
-// Damage says what of the file could not be read, in words; it is empty for a
-// sound file. The rows are those of the transactions before the damage.
+// Damage describes what of the file could not be read; empty for a sound file. The rows are those of the
+// transactions before the damage.
 func (s *Snapshot) Damage() string { return s.damage }
 
-// Notice says what of a sound clustered file is not in the rows, in words:
-// entries that the file does not know to be committed, which any running
-// cluster may have. It is empty when there is nothing to say.
+// Notice describes what of a sound clustered file is not in the rows: entries that the file does not know to
+// be committed, which any running cluster may have. It is empty if there are none.
 func (s *Snapshot) Notice() string { return s.notice }
 
-// empty reports whether there is no row.
+// empty reports whether there are no rows.
 func (s *Snapshot) empty() bool {
 	for _, t := range s.tables {
 		if len(t.rows) > 0 {
@@ -120,8 +118,8 @@ func (s *Snapshot) gather(ctx context.Context, k *sink, where []Condition) error
 	return err
 }
 
-// EachRaw calls visit for the rows of a table with the columns that the file has of
-// them: those which hold their default may be lacking.
+// EachRaw calls visit for each row of a table with the columns in the file: those with their default value may
+// be missing.
 func (s *Snapshot) EachRaw(table string, visit func(Raw) error) error {
 	t, declared := s.tables[table], s.schema.Tables[table]
 	texts := t.texts()
@@ -143,7 +141,7 @@ func (s *Snapshot) EachRaw(table string, visit func(Raw) error) error {
 	return nil
 }
 
-// candidates are the rows that may meet the conditions: one if a condition names it.
+// candidates returns the rows that may meet the conditions: one if a condition names it.
 func (s *Snapshot) candidates(t *table, where []Condition) []rowText {
 	for _, c := range where {
 		if named, ok := c.Value.(UUID); ok && c.Column == "_uuid" && c.Function == "==" {
@@ -163,7 +161,7 @@ type record struct {
 	changed map[string]datum
 }
 
-// load makes an element of k from a record.
+// load parses a record into an element of k.
 func (s *Snapshot) load(k *sink, r record, defaults map[string][]byte, seen interned) error {
 	id := r.id.UUID()
 	if err := k.add(&scanner{b: r.text, seen: seen}, id); err != nil {
@@ -199,12 +197,12 @@ func (s *Snapshot) defaults(p *plan) map[string][]byte {
 	return texts
 }
 
-// A test is a condition with its value parsed.
+// A test is a parsed condition.
 type test struct {
 	Condition
 	value datum
 	table *tableSchema
-	is    *rowID // the column has to be this one reference
+	is    *rowID // the column must be this one reference
 }
 
 func (s *Snapshot) tests(table string, where []Condition) ([]test, error) {
@@ -233,8 +231,7 @@ func (s *Snapshot) tests(table string, where []Condition) ([]test, error) {
 func (r *record) passes(tests []test) (bool, error) {
 	for _, t := range tests {
 		if t.is != nil {
-			// Of large tables those rows are asked for that have one reference: the
-			// values of all others are not worth making.
+			// Large tables are often queried for rows with one reference: avoid parsing the values of all others.
 			is, ok, err := r.reference(t.Column, t.table)
 			if err != nil || ok && is != *t.is {
 				return false, err
@@ -258,7 +255,7 @@ func (r *record) passes(tests []test) (bool, error) {
 	return true, nil
 }
 
-// reference returns the row that a column refers to; false: it is not just one reference.
+// reference returns the row that a column refers to; false if it is not exactly one reference.
 func (r *record) reference(column string, t *tableSchema) (rowID, bool, error) {
 	if column == "_uuid" {
 		return r.id, true, nil
@@ -271,8 +268,8 @@ func (r *record) reference(column string, t *tableSchema) (rowID, bool, error) {
 	return id, ok, err
 }
 
-// referenceOf returns the row that a value refers to as servers write it; false: it
-// is another value, or written in another way.
+// referenceOf returns the row that a value refers to, as servers write it; false for other values or
+// notations.
 func referenceOf(text []byte) (rowID, bool) {
 	rest, before := bytes.CutPrefix(text, []byte(`["uuid","`))
 	rest, behind := bytes.CutSuffix(rest, []byte(`"]`))
@@ -282,7 +279,7 @@ func referenceOf(text []byte) (rowID, bool) {
 	return parseRowID(rest)
 }
 
-// column returns the value of one column, its default if the record has none.
+// column returns the value of a column, or its default if the record has none.
 func (r *record) column(name string, t *tableSchema) (datum, error) {
 	if d, ok := r.changed[name]; ok {
 		return d, nil
@@ -290,7 +287,7 @@ func (r *record) column(name string, t *tableSchema) (datum, error) {
 	return columnOf(r.text, name, t)
 }
 
-// columnOf is column for a row that is as its text says.
+// columnOf is column for an unchanged row.
 func columnOf(row []byte, name string, t *tableSchema) (datum, error) {
 	text, err := objectMember(row, name, t.names())
 	if err != nil {

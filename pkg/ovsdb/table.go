@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// A table is where the texts of its rows are, each an object of the columns that
-// do not hold their default.
+// A table locates the texts of its rows, each an object of the columns without their default value.
 type table struct {
 	rows    map[rowID]place
-	changed map[rowID]map[string]datum // overrides the texts by what later transactions made of them
+	changed map[rowID]map[string]datum // changes by later transactions, which override the texts
 }
 
 func newTable() *table { return &table{map[rowID]place{}, map[rowID]map[string]datum{}} }
@@ -36,13 +35,13 @@ func (t *table) delete(id rowID) {
 	delete(t.changed, id)
 }
 
-// A rowText is the text of a row, by its place.
+// A rowText locates the text of a row.
 type rowText struct {
 	id rowID
 	place
 }
 
-// texts are those of all rows, as they lie in the file.
+// texts returns the texts of all rows, in file order.
 func (t *table) texts() []rowText {
 	if t == nil {
 		return nil
@@ -55,10 +54,10 @@ func (t *table) texts() []rowText {
 	return all
 }
 
-// A rowID is a UUID in few bytes. They are in the order of the UUIDs.
+// A rowID is a UUID in binary. It sorts like the UUID.
 type rowID [16]byte
 
-// id returns the bytes of a UUID; false: it is none.
+// id returns the bytes of a UUID; false if it is malformed.
 func (u UUID) id() (id rowID, ok bool) { return parseRowID([]byte(u)) }
 
 func parseRowID(text []byte) (id rowID, ok bool) {
@@ -73,10 +72,10 @@ func parseRowID(text []byte) (id rowID, ok bool) {
 	return id, true
 }
 
-// uuidParts are where the digits of a UUID's text begin and end.
+// uuidParts are the bounds of the digit groups in a UUID's text.
 var uuidParts = [][2]int{{0, 8}, {9, 13}, {14, 18}, {19, 23}, {24, 36}}
 
-// UUID is the text of the bytes.
+// UUID returns the text form.
 func (id rowID) UUID() UUID {
 	text := []byte("00000000-0000-0000-0000-000000000000")
 	n := 0

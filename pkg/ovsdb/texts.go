@@ -13,12 +13,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decompress"
 )
 
-// inMemory is how large a file, or what a stream turns out to hold, may be to be
-// kept in memory: what is larger is read again for the rows that are asked for.
+// inMemory is the maximum size of a file or stream kept in memory; of a larger one, rows are read again on
+// demand.
 const inMemory = 8 << 20
 
-// texts are the rows' texts, to be read at any place: those of a file and,
-// from madeAt on, those that are in no file.
+// texts are the rows' texts, for random access: those of a file and, from madeAt on, those in no file.
 type texts struct {
 	file io.ReaderAt
 	made spool
@@ -29,7 +28,7 @@ type texts struct {
 // madeAt is beyond the end of any file.
 const madeAt = int64(maxFile) * 2
 
-// A place is where a text is. The sum tells a file that has changed since it was checked.
+// A place is where a text is. The sum detects a file that has changed since it was checked.
 type place struct {
 	at     int64
 	length uint32
@@ -47,7 +46,7 @@ func newPlace(at int64, text []byte) (place, error) {
 
 func (p place) end() int64 { return p.at + int64(p.length) }
 
-// add keeps a text that is in no file.
+// add stores a text that is in no file.
 func (t *texts) add(text []byte) (place, error) {
 	p, err := newPlace(madeAt+t.made.size, text)
 	if err == nil {
@@ -56,7 +55,7 @@ func (t *texts) add(text []byte) (place, error) {
 	return p, err
 }
 
-// ReadAt reads what is there for certain: an end means that the file has shrunk.
+// ReadAt reads bytes known to exist: EOF means that the file has shrunk.
 func (t *texts) ReadAt(b []byte, at int64) (n int, err error) {
 	if at >= madeAt {
 		return t.made.ReadAt(b, at-madeAt)
@@ -80,7 +79,7 @@ func (t *texts) read(p place) ([]byte, error) {
 	return p.sound(text)
 }
 
-// sound returns the text that was read from the place, if it is what was there.
+// sound returns the text read from the place if its checksum matches.
 func (p place) sound(text []byte) ([]byte, error) {
 	if crc32.Checksum(text, sums) != p.sum {
 		return nil, errChanged
@@ -91,13 +90,13 @@ func (p place) sound(text []byte) ([]byte, error) {
 var errChanged = errors.New("the file has changed since it was opened: try again, or with a copy of it")
 
 const (
-	// most is how much is read for several texts at once, at most.
+	// most is the maximum size of one read for several texts.
 	most = 256 << 10
-	// gap is how much may lie between two texts that are read at once.
+	// gap is the maximum gap between two texts read together.
 	gap = 4 << 10
 )
 
-// each calls visit for rows in the order of their places; a text is good until visit returns.
+// each calls visit for rows in the order of their places; a text is valid until visit returns.
 func (t *texts) each(rows []rowText, visit func(id rowID, text []byte) error) error {
 	var b []byte
 	for len(rows) > 0 {
@@ -125,7 +124,7 @@ func (t *texts) each(rows []rowText, visit func(id rowID, text []byte) error) er
 	return nil
 }
 
-// noTexts are for a snapshot of what is no file.
+// noTexts returns texts for a snapshot without a file.
 func noTexts() *texts { return &texts{made: spool{keep: inMemory}} }
 
 func (t *texts) close() error {
@@ -136,8 +135,7 @@ func (t *texts) close() error {
 	return err
 }
 
-// A spool takes bytes into memory, and into a temporary file when they become more
-// than it is to keep there.
+// A spool keeps up to keep bytes in memory, and moves to a temporary file beyond that.
 type spool struct {
 	keep  int64
 	size  int64
@@ -179,8 +177,8 @@ func (s *spool) close() error {
 	return s.file.Close()
 }
 
-// source makes r a file of texts, and returns it as it is to be read from the
-// start. What cannot be read at any place, is packed, or is small enough to keep, is copied.
+// source makes r a file of texts, and returns it for reading from the start. Input that has no random access,
+// is compressed, or is small enough to keep, is copied.
 func source(r io.Reader, keep int64) (*texts, io.Reader, error) {
 	closer, _ := r.(io.Closer)
 	if file := inPlace(r, keep); file != nil {
@@ -194,7 +192,7 @@ func source(r io.Reader, keep int64) (*texts, io.Reader, error) {
 		broken, err = copied.take(io.LimitReader(in, maxFile))
 	}
 	if closer != nil {
-		_ = closer.Close() // it was only read, and to the end
+		_ = closer.Close() // only read, and to the end
 	}
 	if err != nil {
 		_ = t.close()
@@ -211,12 +209,12 @@ type closerFunc func() error
 
 func (f closerFunc) Close() error { return f() }
 
-// A failing reader is what a stream is at the place where it breaks off.
+// A failing reader returns the error with which a stream broke off.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// take copies all of r. That r breaks off is no error: what came before is there.
+// take copies all of r. A failure of r is not an error: what came before is kept.
 func (s *spool) take(r io.Reader) (broken, err error) {
 	b := make([]byte, 64<<10)
 	for {
@@ -233,7 +231,7 @@ func (s *spool) take(r io.Reader) (broken, err error) {
 	}
 }
 
-// inPlace is the rest of r if that is a plain file, too large to keep, else nil.
+// inPlace returns the rest of r if that is a plain file too large to keep, else nil.
 func inPlace(r io.Reader, keep int64) *io.SectionReader {
 	at, ok := r.(interface {
 		io.ReaderAt

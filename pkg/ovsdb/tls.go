@@ -8,15 +8,13 @@ import (
 	"time"
 )
 
-// TLSFiles are the files that ssl: remotes need, as the options -p, -c and -C
-// of the C tools name them.
+// TLSFiles are the files that ssl: remotes need, as options -p, -c and -C of the C tools.
 type TLSFiles struct {
 	PrivateKey  string
 	Certificate string
 	CACert      string
-	// ServerName, if given, must be in the server's certificate. Otherwise any
-	// certificate that the CA has signed will do, as with the C tools: what
-	// ovs-pki puts in is a name of the operator's choice, or none.
+	// ServerName, if set, must be in the server's certificate. Otherwise any certificate signed by the CA is
+	// accepted, as with the C tools: the name that ovs-pki puts in is the operator's choice, or missing.
 	ServerName string
 }
 
@@ -45,7 +43,7 @@ func (f TLSFiles) config() (*tls.Config, error) {
 			return nil, fmt.Errorf("certificate and private key: %w", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
-		// Shown even if the server names other CAs, so that its refusal tells why.
+		// Sent even if the server names other CAs, so that its rejection shows the reason.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	}
 	return config, nil

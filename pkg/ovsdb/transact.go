@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// An Operation is one step of a transaction, RFC 7047 section 5.2. Make it by
-// Insert, Update, Mutate, Delete, Wait or Comment.
+// An Operation is one step of a transaction, RFC 7047 section 5.2. Create it with Insert, Update, Mutate,
+// Delete, Wait or Comment.
 type Operation struct {
 	op        string
 	table     string
@@ -30,14 +30,14 @@ type Mutation struct {
 	Value   any
 }
 
-// Insert adds a row. The id is empty, Named for the other operations to refer
-// to, or the UUID that the row shall have (Open vSwitch 3.0 and later).
+// Insert adds a row. The id is empty, Named for other operations to refer to, or the row's UUID (Open vSwitch
+// 3.0 and later).
 func Insert(table string, id UUID, row map[string]any) Operation {
 	return Operation{op: "insert", table: table, uuid: id, row: row}
 }
 
-// Update sets columns of the rows for which all conditions hold. Like Mutate
-// and Delete it needs a condition: nothing changes a whole table by accident.
+// Update sets columns of the rows for which all conditions hold. Like Mutate and Delete it needs a condition,
+// so that no whole table is changed by accident.
 func Update(table string, row map[string]any, where ...Condition) Operation {
 	return Operation{op: "update", table: table, row: row, where: where}
 }
@@ -52,9 +52,8 @@ func Delete(table string, where ...Condition) Operation {
 	return Operation{op: "delete", table: table, where: where}
 }
 
-// Wait guards the transaction: unless the columns of the rows for which the
-// conditions hold are these, now, nothing of it happens and the error is
-// ErrGuard. No rows mean that there must be none.
+// Wait guards the transaction: unless the matching rows have exactly these columns now, nothing is done and
+// the error is ErrGuard. Empty rows require that none match.
 func Wait(table string, columns []string, rows []map[string]any, where ...Condition) Operation {
 	return Operation{op: "wait", table: table, columns: columns, rows: rows, where: where, until: "=="}
 }
@@ -69,19 +68,17 @@ type Result struct {
 }
 
 var (
-	// ErrGuard is a Wait that did not hold: the database has moved on.
+	// ErrGuard is a Wait that did not hold: the database has changed.
 	ErrGuard = errors.New("the database has changed meanwhile, nothing was done")
 	// ErrConstraint is a value that the schema does not allow.
 	ErrConstraint = errors.New("constraint violation")
-	// ErrReference is a reference to a row that is not there, or the deletion
-	// of a row that is referred to.
+	// ErrReference is a reference to a missing row, or the deletion of a row that is referred to.
 	ErrReference = errors.New("referential integrity violation")
 )
 
-// An OperationError is a transaction that the server refused; nothing of it
-// happened.
+// An OperationError is a transaction that the server refused; nothing was done.
 type OperationError struct {
-	Index   int    // of the operation, or their number if the whole failed at the end
+	Index   int    // of the operation, or their number if the commit failed
 	Op      string // insert
 	Table   string
 	Name    string // "constraint violation", as RFC 7047 has it
@@ -102,7 +99,7 @@ func (e *OperationError) Error() string {
 	return text
 }
 
-// Is makes errors.Is know ErrGuard, ErrConstraint and ErrReference.
+// Is matches ErrGuard, ErrConstraint and ErrReference.
 func (e *OperationError) Is(target error) bool {
 	switch target {
 	case ErrGuard:
@@ -124,7 +121,7 @@ func (c *Client) Transact(ctx context.Context, ops ...Operation) ([]Result, erro
 	remote, text, err := c.write(ctx, ops)
 	var lost *errLost
 	if errors.As(err, &lost) && !lost.sent && ctx.Err() == nil {
-		remote, text, err = c.write(ctx, ops) // the connection broke before
+		remote, text, err = c.write(ctx, ops) // the connection had broken before
 	}
 	var results []Result
 	if err == nil {
@@ -158,7 +155,7 @@ func (c *Client) write(ctx context.Context, ops []Operation) (remote string, rep
 	return s.remote.text, reply, err
 }
 
-// leader returns a session with the server that leads now.
+// leader returns a session with the current leader.
 func (c *Client) leader(ctx context.Context) (*session, error) {
 	s, err := c.reach(ctx, nil, true)
 	if err != nil {
@@ -237,8 +234,8 @@ func asOperationError(err error) (*OperationError, bool) {
 	return errors.AsType[*OperationError](err)
 }
 
-// opResults reads the reply: a result for each operation, null for those that
-// were not reached, and one more if the whole failed when it was committed.
+// opResults parses the reply: a result for each operation, null for those not reached, and one more if the
+// commit failed.
 func opResults(text []byte, ops []Operation) ([]Result, error) {
 	var results []Result
 	var failed *OperationError

@@ -15,15 +15,15 @@ type RowID struct {
 	UUID  UUID
 }
 
-// A transaction is the text of a record of a standalone file, ovsdb(5) "Standalone
-// Format", that is being made.
+// A transaction is the text of a record of a standalone file, ovsdb(5) "Standalone Format", under
+// construction.
 type transaction struct {
-	tables map[string]*bytes.Buffer // the rows of each, without the last bracket
+	tables map[string]*bytes.Buffer // each table's rows, without the closing bracket
 }
 
 func newTransaction() *transaction { return &transaction{map[string]*bytes.Buffer{}} }
 
-// member begins a row.
+// member starts a row.
 func (t *transaction) member(id RowID) *bytes.Buffer {
 	b := t.tables[id.Table]
 	if b == nil {
@@ -37,7 +37,7 @@ func (t *transaction) member(id RowID) *bytes.Buffer {
 	return b
 }
 
-// set writes a row that is new, or the new values of one.
+// set writes a new row, or new values of an existing one.
 func (t *transaction) set(id RowID, row Raw) {
 	b := t.member(id)
 	separator := byte('{')

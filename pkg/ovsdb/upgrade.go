@@ -13,12 +13,11 @@ import (
 	"time"
 )
 
-// wholeTimeout bounds what works on a whole database, at least.
+// wholeTimeout is the minimum timeout for work on a whole database.
 const wholeTimeout = 2 * time.Minute
 
-// Backup writes the database as it is now into w, as a standalone file that
-// ovsdb-server(1) starts from and `ovsdb-client restore` takes. All rows are of one
-// moment; what is not kept in files is left out.
+// Backup writes the current database to w as a standalone file that ovsdb-server(1) starts from and
+// `ovsdb-client restore` accepts. The rows are consistent; columns not kept in files are left out.
 func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, max(c.config.Timeout, wholeTimeout))
 	defer cancel()
@@ -47,8 +46,7 @@ func (s *session) backup(ctx context.Context, w io.Writer) error {
 	return writeRows(w, tables)
 }
 
-// all reads the columns that want chooses, of all tables that have one, from one
-// transaction.
+// all reads the columns chosen by want, of all tables that have one, in one transaction.
 func (s *session) all(ctx context.Context, want func(table string, d *columnSchema) bool) (map[string][]Raw, error) {
 	var lookups []Lookup
 	for _, name := range slices.Sorted(maps.Keys(s.schema.Tables)) {
@@ -94,16 +92,15 @@ func writeRecord(w io.Writer, text []byte) error {
 	return writeLine(w, line.Bytes())
 }
 
-// writeLine writes a record of a text that ends its line.
+// writeLine writes a record whose text ends its line.
 func writeLine(w io.Writer, line []byte) error {
 	_, err := fmt.Fprintf(w, "OVSDB JSON %d %x\n%s", len(line), sha1.Sum(line), line)
 	return err
 }
 
-// Convert makes the server change the database to another schema of the same
-// name, as `ovsdb-client convert` does: rows keep what the new one has a place for.
-// The server ends connections of clients that are not prepared for that; they
-// connect anew by themselves.
+// Convert makes the server convert the database to another schema of the same name, like `ovsdb-client
+// convert`: rows keep what the new one has. The server disconnects clients that do not support that; they
+// reconnect by themselves.
 func (c *Client) Convert(ctx context.Context, schema []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, max(c.config.Timeout, wholeTimeout))
 	defer cancel()
@@ -124,8 +121,8 @@ func (c *Client) Convert(ctx context.Context, schema []byte) error {
 	return err
 }
 
-// SchemaVersion asks the server for the version of the schema now; Version is
-// that of when the connection was made.
+// SchemaVersion asks the server for the schema's current version; Version is from when the connection was
+// made.
 func (c *Client) SchemaVersion(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(c.config.Timeout, wholeTimeout))
 	defer cancel()

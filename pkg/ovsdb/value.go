@@ -8,19 +8,18 @@ import (
 	"strings"
 )
 
-// UUID names a row, in its lower-case text form. A new row is referred to
-// within its own transaction by Named.
+// UUID identifies a row, in its lower-case text form. A new row is referred to within its own transaction by
+// Named.
 type UUID string
 
-// Named returns a reference to the row which the same transaction inserts
-// under that uuid-name.
+// Named returns a reference to the row that the same transaction inserts under that uuid-name.
 func Named(name string) UUID { return UUID(namedPrefix + name) }
 
 // No text form of a UUID holds an @.
 const namedPrefix = "@"
 
-// A Set is a column of any number of values. Optional columns are sets, too:
-// empty means absent, which differs from the zero value.
+// A Set is a column with any number of values. Optional columns are sets, too: empty means absent, which
+// differs from the zero value.
 type Set[T string | int | bool | float64 | UUID] []T
 
 // Has reports whether v is among the values.
@@ -75,7 +74,7 @@ func (s *scanner) int() (int, error) {
 	return int(n), err
 }
 
-// scanSet reads a set, or the bare element that stands for a set of one.
+// scanSet parses a set, or the bare element that stands for a set of one.
 func scanSet[T string | int | bool | float64 | UUID](s *scanner, dst *Set[T], atom func() (T, error)) error {
 	*dst = nil
 	if !s.tagged("set") {
@@ -97,8 +96,8 @@ func scanSet[T string | int | bool | float64 | UUID](s *scanner, dst *Set[T], at
 	return s.closeTag()
 }
 
-// scanOne reads a scalar. A release may have made the column optional: no
-// value is then the zero value, and more than one an error.
+// scanOne parses a scalar. A release may have made the column optional: no value is then the zero value, and
+// more than one an error.
 func scanOne[T any](s *scanner, dst *T, atom func() (T, error)) error {
 	var zero T
 	*dst = zero
@@ -154,7 +153,7 @@ func scanMap[K, V string | int | UUID](s *scanner, dst *map[K]V, key func() (K, 
 	return s.closeTag()
 }
 
-// scanInto reads the value of one column into the field at dst.
+// scanInto parses the value of one column into the field at dst.
 func scanInto(s *scanner, dst any) error {
 	switch dst := dst.(type) {
 	case *string:
@@ -193,7 +192,7 @@ func scanInto(s *scanner, dst any) error {
 	return fmt.Errorf("no column fits a field of type %T", dst)
 }
 
-// wire returns v as the value that encoding/json writes in OVSDB's notation.
+// wire returns v as a value that encoding/json writes in OVSDB's notation.
 func wire(v any) (any, error) {
 	switch v := v.(type) {
 	case UUID:

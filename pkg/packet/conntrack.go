@@ -2,7 +2,7 @@ package packet
 
 import "slices"
 
-// The bits of ct_state, where ovs-fields(7) has them.
+// The bits of ct_state, as in ovs-fields(7).
 const (
 	CTNew = 1 << iota
 	CTEstablished
@@ -14,16 +14,16 @@ const (
 	CTDestinationNAT
 )
 
-// A Connection is one entry of a conntrack zone. Orig is the packet that made it, as it came into the zone; Reply is the
-// reply to it, as it comes into the zone. They mirror each other unless the connection is translated.
+// A Connection is an entry of a conntrack zone. Orig is the first packet as it entered the zone; Reply is the reply to
+// it as it enters the zone. They mirror each other unless the connection is translated.
 type Connection struct {
 	Orig, Reply Tuple
 	Mark        uint32
 	Label       Value
-	Replied     bool // both ends have spoken
+	Replied     bool // both sides spoke
 }
 
-// State returns the ct_state of a packet of the connection.
+// State returns the ct_state of the connection's packets.
 func (c *Connection) State(reply bool) uint32 {
 	switch {
 	case reply:
@@ -34,7 +34,7 @@ func (c *Connection) State(reply bool) uint32 {
 	return CTTracked | CTNew
 }
 
-// Translated returns what a packet of the connection becomes.
+// Translated returns the translated tuple of a packet.
 func (c *Connection) Translated(reply bool) Tuple {
 	if reply {
 		return c.Orig.Reverse()
@@ -42,7 +42,7 @@ func (c *Connection) Translated(reply bool) Tuple {
 	return c.Reply.Reverse()
 }
 
-// SetOriginal writes the packet that made the connection of p: ct_nw_src and the fields beside it.
+// SetOriginal writes the original tuple of p's connection: ct_nw_src and related fields.
 func (p *Flow) SetOriginal(t Tuple) {
 	src, dst := "ct_nw_src", "ct_nw_dst"
 	if t.Src.Is6() {
@@ -55,10 +55,10 @@ func (p *Flow) SetOriginal(t Tuple) {
 	p.SetUint("ct_tp_dst", uint64(t.DstPort))
 }
 
-// A Conntrack holds the connections that the packets of a trace have made, by zone.
+// A Conntrack holds the connections made by a trace's packets, by zone.
 type Conntrack[Zone comparable] map[Zone][]*Connection
 
-// Find returns the connection that a packet belongs to, nil if there is none, and whether it is a reply.
+// Find returns the connection a packet belongs to, nil if none, and whether it is a reply.
 func (ct Conntrack[Zone]) Find(z Zone, t Tuple) (c *Connection, reply bool) {
 	for _, c := range ct[z] {
 		if t == c.Orig || t == c.Reply {
@@ -68,7 +68,7 @@ func (ct Conntrack[Zone]) Find(z Zone, t Tuple) (c *Connection, reply bool) {
 	return nil, false
 }
 
-// Enter makes a connection of a packet that is translated to now.
+// Enter adds the connection of packet t, translated to now.
 func (ct *Conntrack[Zone]) Enter(z Zone, t, now Tuple) *Connection {
 	if *ct == nil {
 		*ct = Conntrack[Zone]{}

@@ -2,10 +2,10 @@ package packet
 
 import "strconv"
 
-// A Format is how the values of a field are written (ovs-fields(7), "Data Types and Formats").
+// A Format is how a field's values are written (ovs-fields(7), "Data Types and Formats").
 type Format uint8
 
-// The formats of fields.
+// The field formats.
 const (
 	Decimal     Format = iota
 	Hex                // 0x5
@@ -20,10 +20,10 @@ const (
 	PacketType         // (1,0x800)
 )
 
-// A Prereq is what a packet must be for a field to exist in it.
+// A Prereq is a requirement on the packet for a field to exist.
 type Prereq uint8
 
-// The prerequisites of fields (ovs-fields(7), "Prerequisites").
+// The prerequisites (ovs-fields(7), "Prerequisites").
 const (
 	None Prereq = iota
 	NeedsEthernet
@@ -45,32 +45,32 @@ const (
 	NeedsNDAdvert
 )
 
-// A Field is a field of a packet or of its metadata. There is one *Field for each, so fields can be compared with ==.
+// A Field is a field of a packet or of its metadata. Each has exactly one *Field, so == compares fields.
 type Field struct {
-	Name     string   // as Open vSwitch prints it in set_field: "eth_src"
+	Name     string   // as in Open vSwitch's set_field: "eth_src"
 	Aliases  []string // the other names it accepts: "dl_src"
 	NXM, OXM string   // "NXM_OF_ETH_SRC", "OXM_OF_ETH_SRC"; either may be ""
 	Bits     int      // width
 	Format   Format
 	Needs    Prereq
 	Maskable bool
-	ReadOnly bool // no action may write it
+	ReadOnly bool // actions cannot write
 
-	label  string // as a match is printed: "dl_src"; "" means Name
-	digits int    // hexadecimal ones, as a match is printed, if there are always as many
-	sub    int    // bits that sub-fields can name, if not all of Bits
+	label  string // as printed in matches: "dl_src"; "" means Name
+	digits int    // hexadecimal digits in matches, if fixed
+	sub    int    // bits that subfields can name, if not all
 	place  place
 	tun    int   // 1 for tun_metadata0 and so on, else 0
 	ones   Value // all bits
 }
 
-// A place is where the bits of a field lie in a Flow.
+// A place is where a field's bits are in a Flow.
 type place struct {
 	offset, size int // bytes
 	shift        int // bits of the last byte below the field
 }
 
-// Label is the name by which matches and flows are printed: nw_src for ip_src.
+// Label is the name used when printing matches and flows: nw_src for ip_src.
 func (f *Field) Label() string {
 	if f.label != "" {
 		return f.label
@@ -78,8 +78,7 @@ func (f *Field) Label() string {
 	return f.Name
 }
 
-// header is the name by which move, load, push and learn print the field: the
-// NXM name where there is one, else the OXM name, else the plain name.
+// header is the name used by move, load, push and learn: the NXM name if any, else the OXM name, else the plain name.
 func (f *Field) header() string {
 	switch {
 	case f.NXM != "":
@@ -90,8 +89,7 @@ func (f *Field) header() string {
 	return f.Name
 }
 
-// subBits is the number of bits that sub-fields can name: vlan_vid's values have
-// one more, which says that there is a tag.
+// subBits is the number of bits that subfields can name: vlan_vid has one more, which marks the tag as present.
 func (f *Field) subBits() int {
 	if f.sub != 0 {
 		return f.sub
@@ -99,10 +97,10 @@ func (f *Field) subBits() int {
 	return f.Bits
 }
 
-// IsOption reports whether the field is a tunnel option, which a packet may lack.
+// IsOption reports whether the field is a tunnel option, which may be absent.
 func (f *Field) IsOption() bool { return f.tun != 0 }
 
-// Mask returns the mask of all bits of the field.
+// Mask returns a mask of all of the field's bits.
 func (f *Field) Mask() Value { return f.ones }
 
 // String returns the field's name.
@@ -120,7 +118,7 @@ func Reg(n int) *Field { return MustField("reg" + strconv.Itoa(n)) }
 // TunMetadata returns the field tun_metadata0 to tun_metadata63.
 func TunMetadata(n int) *Field { return MustField("tun_metadata" + strconv.Itoa(n)) }
 
-// MustField returns the field of a name that is written in the program.
+// MustField returns the field of a name that is hard-coded.
 func MustField(name string) *Field {
 	f, ok := byName[name]
 	if !ok {

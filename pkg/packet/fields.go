@@ -1,6 +1,6 @@
 package packet
 
-// fixedFields are the fields that do not come in rows of equal ones.
+// fixedFields are the fields outside numbered series.
 var fixedFields = []Field{
 	{Name: "conj_id", NXM: "NXM_NX_CONJ_ID", Bits: 32, ReadOnly: true, place: place{atConj, 4, 0}},
 	{Name: "recirc_id", NXM: "NXM_NX_RECIRC_ID", Bits: 32, Format: Hex, ReadOnly: true, place: place{atRecirc, 4, 0}},
@@ -20,7 +20,7 @@ var fixedFields = []Field{
 	{Name: "tun_gtpu_flags", label: "gtpu_flags", Aliases: []string{"gtpu_flags"}, NXM: "NXOXM_ET_GTPU_FLAGS", Bits: 8, Format: Hex, Maskable: true, ReadOnly: true, place: place{atTunGTPU, 1, 0}},
 	{Name: "tun_gtpu_msgtype", label: "gtpu_msgtype", Aliases: []string{"gtpu_msgtype"}, NXM: "NXOXM_ET_GTPU_MSGTYPE", Bits: 8, Maskable: true, ReadOnly: true, place: place{atTunGTPU + 1, 1, 0}},
 	{Name: "tun_flags", NXM: "NXM_NX_TUN_FLAGS", Bits: 16, sub: 1, Format: TunnelFlags, Maskable: true, place: place{atTunFlags, 2, 0}},
-	// Printed by ofproto/trace; OpenFlow cannot speak of these two.
+	// Printed by ofproto/trace; OpenFlow cannot express these two.
 	{Name: "tun_tos", Bits: 8, Format: Hex, ReadOnly: true, place: place{atTunTOS, 1, 0}},
 	{Name: "tun_ttl", Bits: 8, ReadOnly: true, place: place{atTunTOS + 1, 1, 0}},
 

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// A Flow is a packet's headers and metadata. The zero Flow is an empty
-// Ethernet packet. Copies made by assignment are independent.
+// A Flow is a packet's headers and metadata. The zero Flow is an empty Ethernet packet. Assignment makes independent
+// copies.
 type Flow struct {
 	data [flowBytes]byte
-	tun  []option // never written in place, so that copies may share it
-	port string   // name of in_port when it was given by name
+	tun  []option // never modified in place, so copies may share it
+	port string   // name of in_port, if given by name
 }
 
 // An option is a tunnel option that is present.
@@ -19,7 +19,7 @@ type option struct {
 	value Value
 }
 
-// Get returns the value of f. A field that was never set, and a tunnel option that is absent, is 0.
+// Get returns the value of f; 0 for a field that was never set or an absent tunnel option.
 func (p *Flow) Get(f *Field) Value {
 	if f.tun != 0 {
 		for _, o := range p.tun {
@@ -39,7 +39,7 @@ func (p *Flow) Get(f *Field) Value {
 	return FromBytes(at).Shr(f.place.shift).And(f.Mask())
 }
 
-// number reads at most 8 bytes, big endian.
+// number reads at most 8 bytes, big-endian.
 func number(b []byte) uint64 {
 	switch len(b) {
 	case 1:
@@ -58,7 +58,7 @@ func number(b []byte) uint64 {
 	return n
 }
 
-// putNumber writes n into at most 8 bytes, big endian.
+// putNumber writes n into at most 8 bytes, big-endian.
 func putNumber(b []byte, n uint64) {
 	for i := len(b) - 1; i >= 0; i-- {
 		b[i] = byte(n)
@@ -69,12 +69,12 @@ func putNumber(b []byte, n uint64) {
 // lowBits is a mask of n bits, at most 64.
 func lowBits(n int) uint64 { return ^uint64(0) >> (64 - n) }
 
-// number is the value of a field of at most 64 bits that is no tunnel option.
+// number is the value of a field of at most 64 bits, no tunnel option.
 func (p *Flow) number(f *Field) uint64 {
 	return number(p.data[f.place.offset:f.place.offset+f.place.size]) >> f.place.shift & lowBits(f.Bits)
 }
 
-// Words returns the low 128 bits of the value of f as two numbers, which is quicker than Get.
+// Words returns the low 128 bits of f's value as two numbers, faster than Get.
 func (p *Flow) Words(f *Field) (hi, lo uint64) {
 	at := p.data[f.place.offset : f.place.offset+f.place.size]
 	switch {
@@ -87,8 +87,8 @@ func (p *Flow) Words(f *Field) (hi, lo uint64) {
 	return v.Hi, v.Lo
 }
 
-// Uint returns the value of the field of that name as an integer; 0 for a name
-// that is no field. Of wider fields these are the low 64 bits.
+// Uint returns the value of the field with that name as an integer; 0 if there is none. Of wider fields it returns the
+// low 64 bits.
 func (p *Flow) Uint(name string) uint64 {
 	f, ok := Lookup(name)
 	if !ok {
@@ -97,16 +97,16 @@ func (p *Flow) Uint(name string) uint64 {
 	return p.Get(f).Lo
 }
 
-// SetUint writes a field of a name that is written in the program.
+// SetUint writes a field whose name is hard-coded.
 func (p *Flow) SetUint(name string, n uint64) { p.Set(MustField(name), Uint(n)) }
 
-// Set makes v the value of f. Bits beyond the width of f are dropped. Writing dl_vlan or a priority makes the packet
-// tagged, as ovs-fields(7) says; writing in_port forgets the port's name.
+// Set sets f to v. Bits beyond the width of f are dropped. Writing dl_vlan or a priority makes the packet tagged, as in
+// ovs-fields(7); writing in_port clears the port's name.
 func (p *Flow) Set(f *Field, v Value) {
 	p.SetMasked(f, v, f.Mask())
 }
 
-// SetMasked makes those bits of f that are set in mask equal to v's.
+// SetMasked copies the bits selected by mask from v to f.
 func (p *Flow) SetMasked(f *Field, v, mask Value) {
 	if f.tun != 0 {
 		if mask != f.ones {
@@ -146,7 +146,7 @@ func (p *Flow) setOption(index int, v Value) {
 	p.tun = tun
 }
 
-// ClearOption makes the packet one without the tunnel option that f stands for.
+// ClearOption removes the tunnel option that f stands for.
 func (p *Flow) ClearOption(f *Field) {
 	p.tun = slices.DeleteFunc(slices.Clone(p.tun), func(o option) bool { return o.index == f.tun-1 })
 }
@@ -156,46 +156,45 @@ func (p *Flow) HasOption(n int) bool {
 	return slices.ContainsFunc(p.tun, func(o option) bool { return o.index == n })
 }
 
-// Has reports whether the packet has the tunnel option that f stands for. A field that stands for none it always has.
+// Has reports whether the packet has the tunnel option that f stands for; always true for other fields.
 func (p *Flow) Has(f *Field) bool { return f.tun == 0 || p.HasOption(f.tun-1) }
 
-// InPort returns the port the packet came in by.
+// InPort returns the packet's input port.
 func (p *Flow) InPort() PortID {
 	return PortID{Number: uint32(p.Get(inPortField).Lo), Name: p.port}
 }
 
-// SetInPort makes the packet come in by a port. A name that is unknown by number has Number 0.
+// SetInPort sets the packet's input port. A port known only by name has Number 0.
 func (p *Flow) SetInPort(port PortID) {
 	p.Set(inPortField, Uint(uint64(port.Number)))
 	p.port = port.Name
 }
 
-// Equal reports whether p and q have the same values in all fields. The name of
-// in_port counts only where the number is unknown.
+// Equal reports whether p and q have the same values in all fields. The name of in_port counts only if its number is
+// unknown.
 func (p *Flow) Equal(q *Flow) bool {
 	return p.data == q.data && slices.Equal(p.tun, q.tun) && (p.Uint("in_port") != 0 || p.port == q.port)
 }
 
-// ClearTunnel makes the packet one that came through no tunnel.
+// ClearTunnel removes all tunnel metadata.
 func (p *Flow) ClearTunnel() {
 	clear(p.data[atTunID:atInPort])
 	p.tun = nil
 }
 
-// ClearConntrack makes the packet one that no conntrack has seen: ct_state,
-// ct_zone, ct_mark, ct_label and the original tuple become 0.
+// ClearConntrack resets the conntrack state: ct_state, ct_zone, ct_mark, ct_label and the original tuple become 0.
 func (p *Flow) ClearConntrack() {
 	clear(p.data[atCTState:atEth])
 	clear(p.data[atCTLabel : atCTLabel+16])
 }
 
-// ClearRegisters makes all registers and metadata 0.
+// ClearRegisters zeroes all registers and metadata.
 func (p *Flow) ClearRegisters() {
 	clear(p.data[atReg:atCTLabel])
 	clear(p.data[atMetadata:atTunID])
 }
 
-// Meets reports whether the packet is what the prerequisite asks for.
+// Meets reports whether the packet meets the prerequisite.
 func (p *Flow) Meets(need Prereq) bool {
 	switch need {
 	case None:
@@ -223,7 +222,7 @@ func (p *Flow) Meets(need Prereq) bool {
 	case NeedsNSH:
 		return eth == EthNSH
 	}
-	if !ip || p.number(fragField)&2 != 0 { // of later fragments nothing more is known
+	if !ip || p.number(fragField)&2 != 0 { // nothing more is known of later fragments
 		return false
 	}
 	proto := p.number(protoField)

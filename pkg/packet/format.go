@@ -21,7 +21,7 @@ func (f *Field) flagNames() []string {
 	return tunFlagNames
 }
 
-// fragNames are the values of ip_frag with their masks.
+// fragNames are ip_frag's values with their masks.
 var fragNames = []struct {
 	name        string
 	value, mask uint64
@@ -32,12 +32,12 @@ var fragNames = []struct {
 // Print writes a value of the field as Open vSwitch does in actions.
 func (f *Field) Print(v Value) string { return f.PrintMasked(v, f.Mask()) }
 
-// PrintMasked writes those bits of a value that mask selects as Open vSwitch does
-// in actions: "10.0.0.0/8", "0x1/0xff", "96/0xf0".
+// PrintMasked writes the bits of a value selected by mask as Open vSwitch does in actions: "10.0.0.0/8", "0x1/0xff",
+// "96/0xf0".
 func (f *Field) PrintMasked(v, mask Value) string { return string(f.AppendMasked(nil, v, mask)) }
 
-// PrintMatch writes those bits of a value that mask selects as Open vSwitch does in matches and flows, where some
-// numbers are written in other ways than in actions: vlan_tci=0x0000, tp_dst=0x50/0xfff0.
+// PrintMatch writes the bits of a value selected by mask as Open vSwitch does in matches and flows, where some numbers
+// are written differently than in actions: vlan_tci=0x0000, tp_dst=0x50/0xfff0.
 func (f *Field) PrintMatch(v, mask Value) string { return string(f.AppendMatch(nil, v, mask)) }
 
 // AppendMasked appends what PrintMasked returns.
@@ -108,7 +108,7 @@ func (f *Field) AppendMatch(b []byte, v, mask Value) []byte {
 	return f.AppendMasked(b, v, mask)
 }
 
-// appendDigits appends the last hexadecimal digits of a number.
+// appendDigits appends a number's last hexadecimal digits.
 func appendDigits(b []byte, n uint64, digits int) []byte {
 	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
 		b = append(b, "0123456789abcdef"[n>>shift&0xf])
@@ -131,10 +131,10 @@ func appendAddr(b []byte, v Value, bits int) []byte {
 	if bits == 128 && v.BitLen() > 16 && v.BitLen() <= 32 { // as inet_ntop(3) does
 		return v.Addr(32).AppendTo(append(b, "::"...))
 	}
-	return v.Addr(bits).AppendTo(b) // writes the other embedded IPv4 addresses, ::ffff:1.2.3.4
+	return v.Addr(bits).AppendTo(b) // also writes embedded IPv4 addresses like ::ffff:1.2.3.4
 }
 
-// prefixLen returns the length of a CIDR mask, or -1 if mask is none.
+// prefixLen returns the length of a CIDR mask, or -1 if not one.
 func prefixLen(mask Value, bits int) int {
 	for n := range bits + 1 {
 		if mask == Ones(n).Shl(bits-n) {
@@ -151,7 +151,7 @@ func appendMAC(b []byte, v Value) []byte {
 	return appendDigits(b, v.Lo, 2)
 }
 
-// appendFlags writes "a|b" for exact values and "+a-b" for masked ones. It fails if bits without a name are concerned.
+// appendFlags writes "a|b" for exact values and "+a-b" for masked ones. It fails on unnamed bits.
 func appendFlags(b []byte, v, mask Value, exact bool, names []string) ([]byte, bool) {
 	named := Ones(len(names))
 	switch {
@@ -177,7 +177,7 @@ func appendFlags(b []byte, v, mask Value, exact bool, names []string) ([]byte, b
 	return b, true
 }
 
-// ParseValue reads a value of the field, with a mask where one is given. It refuses values wider than the field.
+// ParseValue parses a value of the field, with an optional mask. It rejects values wider than the field.
 func (f *Field) ParseValue(s string) (v, mask Value, err error) {
 	v, mask, ok := f.parse(s)
 	if !ok {
@@ -247,7 +247,7 @@ func (f *Field) parseOne(s string) (Value, bool) {
 	return parseNumber(s)
 }
 
-// ParseMAC reads an Ethernet address: 0a:00:00:00:00:01. It reports false for anything else.
+// ParseMAC parses an Ethernet address: 0a:00:00:00:00:01; false for anything else.
 func ParseMAC(s string) (Value, bool) {
 	var n uint64
 	parts := 0
@@ -272,7 +272,7 @@ func parsePacketType(s string) (Value, bool) {
 	return Uint(a.Lo<<16 | b.Lo), good
 }
 
-// parseFlags reads "a|b" (mask 0: all bits are meant) and "+a-b".
+// parseFlags parses "a|b" (mask 0: all bits) and "+a-b".
 func parseFlags(s string, names []string) (v, mask Value, ok bool) {
 	if s == "" {
 		return v, mask, false
@@ -314,7 +314,7 @@ func parseFlags(s string, names []string) (v, mask Value, ok bool) {
 	return v, mask, true
 }
 
-// ParseCTState reads connection tracking states as --ct-next takes them: "trk,new", "trk|new" or "+trk+new".
+// ParseCTState parses conntrack states as --ct-next takes them: "trk,new", "trk|new" or "+trk+new".
 func ParseCTState(s string) (uint32, error) {
 	v, _, ok := parseFlags(strings.ReplaceAll(s, ",", "|"), ctStateNames)
 	if !ok {

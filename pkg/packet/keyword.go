@@ -1,6 +1,6 @@
 package packet
 
-// Ethernet types that OpenFlow names.
+// Ethernet types named in OpenFlow.
 const (
 	EthIPv4          = 0x0800
 	EthARP           = 0x0806
@@ -11,7 +11,7 @@ const (
 	EthNSH           = 0x894f
 )
 
-// IP protocols that OpenFlow names.
+// IP protocols named in OpenFlow.
 const (
 	ProtoICMP   = 1
 	ProtoTCP    = 6
@@ -20,14 +20,14 @@ const (
 	ProtoSCTP   = 132
 )
 
-// The bits of tcp_flags that decide what a segment is.
+// The tcp_flags bits that determine a segment's kind.
 const (
 	TCPSYN   = 0x02
 	TCPReset = 0x04
 	TCPACK   = 0x10
 )
 
-// A Keyword is a word of a match that stands for the type of packet.
+// A Keyword is a word in a match that stands for a packet type.
 type Keyword struct {
 	Name    string
 	EthType uint64 // 0: any
@@ -55,7 +55,7 @@ func LookupKeyword(name string) (Keyword, bool) {
 	return Keyword{}, false
 }
 
-// keywordOf is the keyword under which a packet is printed; "" if it has none.
+// keywordOf is the keyword for printing a packet; "" if none.
 func keywordOf(eth, proto uint64) string {
 	name := ""
 	for _, k := range keywords {
@@ -69,7 +69,7 @@ func keywordOf(eth, proto uint64) string {
 	return name
 }
 
-// Apply makes p a packet of that kind.
+// Apply gives p the keyword's type.
 func (k Keyword) Apply(p *Flow) {
 	if k.EthType != 0 {
 		p.Set(ethField, Uint(k.EthType))
@@ -79,7 +79,7 @@ func (k Keyword) Apply(p *Flow) {
 	}
 }
 
-// Is reports whether p is a packet of that kind.
+// Is reports whether p has that type.
 func (k Keyword) Is(p *Flow) bool {
 	return (k.EthType == 0 || p.Uint("eth_type") == k.EthType) && (k.Proto == 0 || p.Uint("nw_proto") == k.Proto)
 }

@@ -2,17 +2,16 @@ package packet
 
 import "encoding/binary"
 
-// A Pattern is a set of bits of a flow, made for looking up many flows by the
-// same bits. Tunnel options are no part of it.
+// A Pattern is a set of bits of a flow, for looking up many flows by the same bits. It does not cover tunnel options.
 type Pattern struct{ words []patternWord }
 
-// A patternWord is eight bytes of a flow of which some bits count.
+// A patternWord is eight bytes of a flow with a mask.
 type patternWord struct {
 	offset int
 	bits   uint64
 }
 
-// NewPattern returns the bits that are set in a flow whose fields hold masks.
+// NewPattern returns the bits set in a flow whose fields hold masks.
 func NewPattern(mask *Flow) Pattern {
 	var p Pattern
 	for at := 0; at < flowBytes; at += 8 {
@@ -32,10 +31,10 @@ func (p Pattern) Key() string {
 	return string(key)
 }
 
-// Len is how many values AppendValues appends.
+// Len is the number of pattern words.
 func (p Pattern) Len() int { return len(p.words) }
 
-// AppendValues appends those bits of q that the pattern has.
+// AppendValues appends the pattern's bits of q.
 func (p Pattern) AppendValues(values []uint64, q *Flow) []uint64 {
 	for _, w := range p.words {
 		values = append(values, w.of(q))
@@ -52,7 +51,7 @@ func (p Pattern) Hash(q *Flow) uint64 {
 	return h
 }
 
-// Hash returns the hash of values that AppendValues has appended.
+// Hash returns the hash of values from AppendValues.
 func Hash(values []uint64) uint64 {
 	h := uint64(hashPrime)
 	for _, v := range values {
@@ -68,10 +67,10 @@ func mix(h, v uint64) uint64 {
 	return h ^ h>>29
 }
 
-// of is what a flow has there.
+// of is a flow's masked word.
 func (w patternWord) of(q *Flow) uint64 { return binary.BigEndian.Uint64(q.data[w.offset:]) & w.bits }
 
-// Matches reports whether q has the values that AppendValues has appended for another flow.
+// Matches reports whether q has the values that AppendValues appended for another flow.
 func (p Pattern) Matches(q *Flow, values []uint64) bool {
 	for i, w := range p.words {
 		if w.of(q) != values[i] {
@@ -81,7 +80,7 @@ func (p Pattern) Matches(q *Flow, values []uint64) bool {
 	return true
 }
 
-// Restrict returns those bits of the pattern that are in a list like that of AppendValues, and what values has there.
+// Restrict returns the pattern's bits that are also in bits, a list like AppendValues', and their part of values.
 func (p Pattern) Restrict(bits, values []uint64) (Pattern, []uint64) {
 	var less Pattern
 	var left []uint64
@@ -94,7 +93,7 @@ func (p Pattern) Restrict(bits, values []uint64) (Pattern, []uint64) {
 	return less, left
 }
 
-// AddTo sets the bits of the pattern in a flow whose fields hold masks.
+// AddTo sets the pattern's bits in a flow whose fields hold masks.
 func (p Pattern) AddTo(mask *Flow) {
 	for _, w := range p.words {
 		at := mask.data[w.offset : w.offset+8]

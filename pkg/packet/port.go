@@ -2,8 +2,8 @@ package packet
 
 import "strconv"
 
-// OpenFlow's reserved port numbers (OpenFlow 1.0, 16 bits; the 32-bit numbers of
-// later versions are folded into these, as Open vSwitch does).
+// OpenFlow's reserved port numbers (OpenFlow 1.0, 16 bits; like Open vSwitch, the 32-bit numbers of later versions are
+// mapped to these).
 const (
 	PortMax        = 0xff00
 	PortUnset      = 0xfff7
@@ -27,14 +27,14 @@ var portTexts = map[uint32]string{
 	PortAll: "ALL", PortController: "CONTROLLER", PortLocal: "LOCAL", PortAny: "ANY",
 }
 
-// A PortID is a port of a bridge as text names it: by number, by name, or a
-// reserved one by its number. With a Name, Number may be 0 for "not known".
+// A PortID is a bridge port as named in text: by number or by name; reserved ports by number. With a Name, Number may
+// be 0 for "unknown".
 type PortID struct {
 	Number uint32
 	Name   string
 }
 
-// String returns the name where there is one, quoted unless it is a plain word, else the number or the reserved name.
+// String returns the name if known, quoted unless it is a plain word, else the number or the reserved name.
 func (p PortID) String() string {
 	if p.Name != "" {
 		return QuoteName(p.Name)
@@ -45,7 +45,7 @@ func (p PortID) String() string {
 	return strconv.FormatUint(uint64(p.Number), 10)
 }
 
-// ParsePort reads a port: a number, a reserved name, or the name of a port, with or without quotes.
+// ParsePort parses a port: a number, a reserved name, or a port name, quoted or not.
 func ParsePort(s string) (PortID, error) {
 	if n, ok := portNames[s]; ok {
 		return PortID{Number: n}, nil
@@ -53,7 +53,7 @@ func ParsePort(s string) (PortID, error) {
 	if v, ok := parseNumber(s); ok {
 		n := v.Lo
 		if n >= 0xffffff00 && n <= 0xffffffff {
-			n &= 0xffff // OpenFlow 1.1 and later write reserved ports with 32 bits
+			n &= 0xffff // OpenFlow 1.1 and later have 32-bit reserved ports
 		}
 		if v.BitLen() > 64 || n > 0xffff {
 			return PortID{}, &SyntaxError{Text: s, Msg: "port number out of range"}

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// A SyntaxError says what is wrong with a text, and where.
+// A SyntaxError is a fault in a text, with its place.
 type SyntaxError struct {
-	Text   string // what was read
-	Offset int    // of the fault in it, in bytes
+	Text   string // the input
+	Offset int    // of the fault, in bytes
 	Msg    string
 }
 
@@ -21,8 +21,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s at offset %d near %q", e.Msg, e.Offset, near)
 }
 
-// QuoteName writes the name of a port or table as the OVS tools do: as it is if
-// it is a letter with letters and digits after it, else as a JSON string.
+// QuoteName writes the name of a port or table as the OVS tools do: unquoted if it is a letter followed by letters and
+// digits, else as a JSON string.
 func QuoteName(name string) string {
 	if plainName(name) {
 		return name

@@ -2,7 +2,7 @@ package packet
 
 import "strconv"
 
-// Where the fields lie in a Flow, in bytes. The registers lie in one row so that xreg and xxreg fields overlap them.
+// Byte offsets of the fields in a Flow. The registers are contiguous so that xreg and xxreg fields overlap them.
 const (
 	atReg       = 0
 	atCTLabel   = atReg + 4*32
@@ -38,7 +38,7 @@ const (
 	atNW        = atMPLS + 12
 	atIPv6      = atNW + 8
 	atLabel     = atIPv6 + 32
-	atProto     = atLabel + 4 // 16 bits: arp_op lies there too
+	atProto     = atLabel + 4 // 16 bits: also holds arp_op
 	atTOS       = atProto + 2
 	atTTL       = atTOS + 1
 	atFrag      = atTTL + 1
@@ -49,10 +49,10 @@ const (
 	atNDRes     = atTCPFlags + 2
 	atNDOpt     = atNDRes + 4
 	atNSH       = atNDOpt + 1
-	flowBytes   = (atNSH + 27 + 7) &^ 7 // whole words, see Pattern
+	flowBytes   = (atNSH + 27 + 7) &^ 7 // whole words; see Pattern
 )
 
-// registry holds all fields, byName finds them by each of their names.
+// registry holds all fields; byName finds them by any of their names.
 var registry, byName = buildRegistry()
 
 func buildRegistry() ([]*Field, map[string]*Field) {
@@ -85,8 +85,8 @@ func buildRegistry() ([]*Field, map[string]*Field) {
 	return fields, names
 }
 
-// register makes the i-th register of size bytes. Those in the upper half of the row came with Open vSwitch 3.7 and
-// have names of another class; xreg has OXM names only.
+// register builds the i-th register of size bytes. The upper half came with Open vSwitch 3.7 and has names of another
+// class; xreg has only OXM names.
 func register(name, lower, upper string, i, size int) *Field {
 	n := strconv.Itoa(i)
 	f := &Field{Name: name + n, Bits: 8 * size, Format: Hex, Maskable: true, place: place{atReg + size*i, size, 0}}

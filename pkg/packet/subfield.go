@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// A Subfield is a range of bits of a field: NXM_NX_REG14[0..14], reg10[0], ip_src[].
+// A Subfield is a range of a field's bits: NXM_NX_REG14[0..14], reg10[0], ip_src[].
 type Subfield struct {
 	Field *Field
 	Lo    int // lowest bit
 	Bits  int
-	Name  string // how the field was called; "" means the field's Header
+	Name  string // the field's name as written; "" means its Header
 }
 
-// Whole returns all of f as a sub-field.
+// Whole returns all of f as a subfield.
 func Whole(f *Field) Subfield { return Subfield{Field: f, Bits: f.subBits()} }
 
-// ParseSubfield reads "name[a..b]", "name[a]" or "name[]"; a bare name means the whole field.
+// ParseSubfield reads "name[a..b]", "name[a]" or "name[]"; a bare name is the whole field.
 func ParseSubfield(s string) (Subfield, error) {
 	name, rest, bracket := strings.Cut(s, "[")
 	f, ok := Lookup(name)
@@ -50,7 +50,7 @@ func ParseSubfield(s string) (Subfield, error) {
 	return sub, nil
 }
 
-// String writes the sub-field as the OVS tools do.
+// String writes the subfield as the OVS tools do.
 func (s Subfield) String() string { return string(s.Append(nil)) }
 
 // Append appends what String returns.
@@ -69,15 +69,15 @@ func (s Subfield) Append(b []byte) []byte {
 	return append(b, ']')
 }
 
-// Mask returns the bits of the field that are the sub-field.
+// Mask returns the field bits in the subfield.
 func (s Subfield) Mask() Value { return Ones(s.Bits).Shl(s.Lo) }
 
-// Get returns the bits of a sub-field, moved down to bit 0.
+// Get returns a subfield's bits, shifted down to bit 0.
 func (s Subfield) Get(p *Flow) Value {
 	return p.Get(s.Field).Shr(s.Lo).And(Ones(s.Bits))
 }
 
-// Set writes the low bits of v into the sub-field.
+// Set writes the low bits of v to the subfield.
 func (s Subfield) Set(p *Flow, v Value) {
 	p.SetMasked(s.Field, v.And(Ones(s.Bits)).Shl(s.Lo), s.Mask())
 }

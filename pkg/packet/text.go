@@ -44,12 +44,12 @@ var regFields = func() (list [32]*Field) {
 	return list
 }()
 
-// maxText bounds the text of a flow.
+// maxText bounds a flow's text.
 const maxText = 1 << 16
 
-// Parse reads a flow as ofproto/trace takes and prints it: fields and protocol keywords, separated by commas or white
-// space. Ports may be numbers, reserved names or names. A value with a mask is refused, as ofproto/trace does; the
-// masked form "+trk+new" of flags is taken for the flags set in it.
+// Parse parses a flow as ofproto/trace takes and prints it: fields and protocol keywords, separated by commas or white
+// space. Ports may be numbers, reserved names or names. Like ofproto/trace it rejects masked values; the masked form
+// "+trk+new" of flags gives the flags set in it.
 func Parse(s string) (Flow, error) {
 	var p Flow
 	if len(s) > maxText {
@@ -64,7 +64,7 @@ func Parse(s string) (Flow, error) {
 	return p, terms.Err
 }
 
-// at makes err one about the text s at offset.
+// at makes err refer to offset in text s.
 func at(err error, s string, offset int) error {
 	if e, ok := errors.AsType[*SyntaxError](err); ok {
 		return &SyntaxError{Text: s, Offset: offset, Msg: e.Msg}
@@ -107,13 +107,13 @@ func (p *Flow) term(key, value string, hasValue bool) error {
 	return nil
 }
 
-// lookupIn finds a field by name as it is meant in packet p: icmp_type is
-// icmpv6_type in an ICMPv6 packet, tp_src is udp_src in a UDP one.
+// lookupIn finds a field by its meaning in packet p: icmp_type is icmpv6_type in an ICMPv6 packet, tp_src is udp_src in
+// a UDP one.
 func lookupIn(p *Flow, name string) (*Field, bool) {
 	return LookupFor(uint8(p.Uint("nw_proto")), name)
 }
 
-// LookupFor finds a field by name as it is meant in a packet of an IP protocol.
+// LookupFor finds a field by its meaning in packets of an IP protocol.
 func LookupFor(proto uint8, name string) (*Field, bool) {
 	f, ok := Lookup(name)
 	if !ok {
@@ -136,7 +136,7 @@ func LookupFor(proto uint8, name string) (*Field, bool) {
 	return f, true
 }
 
-// Terms walks over "key", "key=value" terms separated by commas or white space.
+// Terms iterates over "key", "key=value" terms split at commas or white space.
 type Terms struct {
 	Key, Value string
 	HasValue   bool
@@ -180,7 +180,7 @@ func (t *Terms) Next() bool {
 	return true
 }
 
-// skipValue passes over a value: a quoted string, a pair in parentheses, or everything up to a separator.
+// skipValue skips a value: a quoted string, a pair in parentheses, or everything up to a separator.
 func (t *Terms) skipValue() bool {
 	if t.pos == len(t.text) {
 		return true
@@ -203,7 +203,7 @@ func (t *Terms) skipValue() bool {
 	return true
 }
 
-// QuotedLen returns the length of the quoted string that s begins with, 0 if it does not end.
+// QuotedLen returns the length of the quoted string at the start of s, 0 if unterminated.
 func QuotedLen(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
@@ -216,12 +216,12 @@ func QuotedLen(s string) int {
 	return 0
 }
 
-// separators has the characters between terms.
+// separators are the characters between terms.
 var separators = [256]bool{',': true, ' ': true, '\t': true, '\r': true, '\n': true}
 
 func isSeparator(c byte) bool { return separators[c] }
 
-// What is printed of every flow, at its place.
+// Printed for every flow, each in its place.
 var (
 	metadataField = named("metadata")
 	ctProtoField  = MustField("ct_nw_proto")
@@ -229,7 +229,7 @@ var (
 	lseFields     = named("mpls_lse1", "mpls_lse2")
 )
 
-// metadataFields are printed, in this order, when they are not zero.
+// metadataFields are printed in this order if not zero.
 var metadataFields = named("pkt_mark", "recirc_id", "dp_hash", "conj_id", "skb_priority", "actset_output",
 	"ct_state", "ct_zone", "ct_mark", "ct_label")
 
@@ -238,7 +238,7 @@ var ctFields = named("ct_nw_src", "ct_nw_dst", "ct_ipv6_src", "ct_ipv6_dst", "ct
 var tunnelFields = named("tun_id", "tun_src", "tun_dst", "tun_ipv6_src", "tun_ipv6_dst", "tun_gbp_id", "tun_gbp_flags",
 	"tun_erspan_ver", "tun_erspan_idx", "tun_erspan_dir", "tun_erspan_hwid")
 
-// headerFields are printed in this order when the packet has them.
+// headerFields are printed in this order if the packet has them.
 var headerFields = named("arp_spa", "arp_tpa", "ip_src", "ip_dst", "ipv6_src", "ipv6_dst", "ipv6_label",
 	"arp_op", "arp_sha", "arp_tha", "nw_proto", "nw_tos", "nw_ecn", "nw_ttl", "ip_frag",
 	"mpls_label", "mpls_tc", "mpls_ttl", "mpls_bos",
@@ -254,8 +254,8 @@ func named(names ...string) []*Field {
 	return fields
 }
 
-// String writes the flow so that ofproto/trace accepts it: metadata that is not zero, the keyword of the protocol, then
-// all fields of the packet's headers. What OpenFlow cannot say (the TTL of a tunnel, further MPLS labels) is left out.
+// String writes the flow as ofproto/trace accepts it: nonzero metadata, the protocol keyword, then all header fields.
+// What OpenFlow cannot express (a tunnel's TTL, further MPLS labels) is left out.
 func (p *Flow) String() string {
 	w := newFlowWriter(p)
 	w.nonzero(metadataFields)
@@ -275,7 +275,7 @@ func (p *Flow) String() string {
 	w.nonzero(regFields[:])
 	w.nonzero(tunnelFields)
 	if p.Uint("tun_flags")&1 != 0 {
-		w.word("tun_flags=oam") // the only flag that OpenFlow may speak of
+		w.word("tun_flags=oam") // the only flag that OpenFlow can express
 	}
 	for _, o := range p.tun {
 		w.field(TunMetadata(o.index))
@@ -299,7 +299,7 @@ type flowWriter struct {
 	b    []byte
 }
 
-// usualText is how long the text of a flow usually is.
+// usualText is a flow's usual text length.
 const usualText = 512
 
 func newFlowWriter(p *Flow) flowWriter { return flowWriter{p, make([]byte, 0, usualText)} }
@@ -334,7 +334,7 @@ func (w *flowWriter) inPort() {
 	w.b = append(w.b, w.flow.InPort().String()...)
 }
 
-// vlan writes the tag as dl_vlan and dl_vlan_pcp where it has the shape of one.
+// vlan writes the tag as dl_vlan and dl_vlan_pcp if it has the form of one.
 func (w *flowWriter) vlan() {
 	tci := w.flow.Get(tciField)
 	if !tci.Bit(12) {
@@ -344,14 +344,14 @@ func (w *flowWriter) vlan() {
 	w.tag(tciField, "")
 }
 
-// tag writes a tag that is there, of names that end as it is called.
+// tag writes a present tag, with ending appended to the names.
 func (w *flowWriter) tag(f *Field, ending string) {
 	tci := w.flow.Get(f).Lo
 	w.number("dl_vlan"+ending, tci&0xfff)
 	w.number("dl_vlan_pcp"+ending, tci>>13)
 }
 
-// original writes the addresses that the packet's connection began with.
+// original writes the addresses of the connection's original tuple.
 func (w *flowWriter) original() {
 	addresses := ctFields[:2]
 	if w.flow.Meets(NeedsIPv6) {
@@ -362,14 +362,14 @@ func (w *flowWriter) original() {
 	}
 }
 
-// headers writes the fields of the layers above Ethernet. The keyword, if any, already says the protocol.
+// headers writes the fields above Ethernet. The keyword, if any, already gives the protocol.
 func (w *flowWriter) headers(keyword string) {
 	k, _ := LookupKeyword(keyword)
 	for _, f := range headerFields {
 		if f == protoField && k.Proto != 0 || !w.flow.Meets(f.Needs) {
 			continue
 		}
-		// ofproto/trace prints tp_src of any protocol and takes it for TCP alone; likewise icmp_type.
+		// ofproto/trace prints tp_src for any protocol but reads it as TCP's; likewise icmp_type.
 		if f.Needs == NeedsUDP || f.Needs == NeedsSCTP || f.Needs == NeedsICMPv6 {
 			w.word(f.Name + "=" + f.Print(w.flow.Get(f)))
 			continue
@@ -378,9 +378,8 @@ func (w *flowWriter) headers(keyword string) {
 	}
 }
 
-// Trace writes the flow as ofproto/trace prints it. Unlike what String writes, not
-// all of it can be read back: the ports of UDP have the names of TCP's, the key of a
-// tunnel is left out where its end is known, and its options where it is not.
+// Trace writes the flow as ofproto/trace prints it. Unlike String's text, not all of it can be parsed again: UDP ports
+// are named like TCP's, a tunnel's key is left out if its endpoint is known, and its options if not.
 func (p *Flow) Trace() string {
 	w := newFlowWriter(p)
 	w.nonzero(metadataFields)
@@ -446,7 +445,7 @@ func (p *Flow) Trace() string {
 	return string(w.b)
 }
 
-// bottom writes whether the outer MPLS label is the last one, and those below it if it is not.
+// bottom writes the outer MPLS label's bottom-of-stack bit, and the labels below it, if any.
 func (w *flowWriter) bottom() {
 	w.field(bosField)
 	more := w.flow.Get(bosField).IsZero()
@@ -458,11 +457,11 @@ func (w *flowWriter) bottom() {
 	}
 }
 
-// endedFields are printed, in this order, of a packet that came by a tunnel.
+// endedFields are printed, in this order, for a packet from a tunnel.
 var endedFields = named("tun_src", "tun_dst", "tun_ipv6_src", "tun_ipv6_dst", "tun_gbp_id", "tun_gbp_flags", "tun_tos", "tun_ttl",
 	"tun_erspan_ver", "tun_gtpu_flags", "tun_gtpu_msgtype", "tun_flags")
 
-// Kind is the keyword of the packet's protocol: "tcp6", "arp"; "" if it has none.
+// Kind is the keyword of the packet's protocol: "tcp6", "arp"; "" if none.
 func (p *Flow) Kind() string {
 	if !p.Meets(NeedsEthernet) {
 		return ""

@@ -10,11 +10,11 @@ import (
 // MaxBits is the width of the widest fields, tun_metadata0 to tun_metadata63.
 const maxBits = 992
 
-// A Value is the value of a field: an unsigned integer of at most [MaxBits]
-// bits. Values are comparable with ==, and the zero Value is 0.
+// A Value is a field value: an unsigned integer of at most [MaxBits] bits. Values can be compared with ==, and the zero
+// Value is 0.
 type Value struct {
 	Hi, Lo uint64 // the low 128 bits
-	wide   string // what lies above them, big endian, without leading zeros
+	wide   string // the bits above, big-endian, without leading zeros
 }
 
 // Uint returns n as a Value.
@@ -39,14 +39,14 @@ func FromBytes(b []byte) Value {
 	return v
 }
 
-// Bytes returns the low n bytes of v, big endian.
+// Bytes returns the low n bytes of v, big-endian.
 func (v Value) Bytes(n int) []byte {
 	b := make([]byte, n)
 	v.put(b)
 	return b
 }
 
-// put writes the low len(b) bytes of v into b, big endian.
+// put writes the low len(b) bytes of v into b, big-endian.
 func (v Value) put(b []byte) {
 	var low [16]byte
 	binary.BigEndian.PutUint64(low[:8], v.Hi)
@@ -160,7 +160,7 @@ func (v Value) big() *big.Int {
 
 func fromBig(i *big.Int) Value { return FromBytes(i.Bytes()) }
 
-// Hex returns v in hexadecimal with 0x before it, and "0" for zero, which is how Open vSwitch writes it.
+// Hex returns v in hexadecimal with a 0x prefix, and "0" for zero, as Open vSwitch writes it.
 func (v Value) Hex() string { return string(v.appendHex(nil)) }
 
 func (v Value) appendHex(b []byte) []byte {
@@ -186,7 +186,7 @@ func (v Value) appendDecimal(b []byte) []byte {
 // String returns v in hexadecimal.
 func (v Value) String() string { return v.Hex() }
 
-// parseNumber reads a number as the OVS tools write them: decimal, or hexadecimal after 0x, or octal after 0.
+// parseNumber parses a number as the OVS tools write it: decimal, hexadecimal after 0x, or octal after 0.
 func parseNumber(s string) (Value, bool) {
 	base, digits := 10, s
 	switch {

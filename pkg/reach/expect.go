@@ -14,26 +14,26 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// What a line of a list may expect.
+// Expectations in a list.
 const (
 	Allow  = "allow"  // delivered
-	Deny   = "deny"   // not delivered, however that is done
+	Deny   = "deny"   // not delivered, in any way
 	Drop   = "drop"   // dropped without notice
 	Reject = "reject" // an ICMP error or TCP reset comes back
 )
 
-// An Expectation is what came of comparing pairs with a list.
+// An Expectation is the result of comparing pairs with a list.
 type Expectation struct {
 	File        string       `json:"file"`
 	Pairs       int          `json:"pairs"` // that were compared
 	Differences []Difference `json:"differences"`
 }
 
-// A Difference is a pair that is not as the list has it.
+// A Difference is a pair that differs from the list.
 type Difference struct {
 	Pair
 	Expected string `json:"expected"` // allow, deny, drop or reject
-	Line     int    `json:"line"`     // of the list, from 1
+	Line     int    `json:"line"`     // in the list, from 1
 }
 
 // Undecided reports whether all differences are pairs with an unknown outcome.
@@ -41,7 +41,7 @@ func (e *Expectation) Undecided() bool {
 	return !slices.ContainsFunc(e.Differences, func(d Difference) bool { return d.Outcome != journey.Unknown })
 }
 
-// A ListError is a line of a list that cannot be understood.
+// A ListError is a line of a list that cannot be parsed.
 type ListError struct {
 	File string
 	Line int // from 1; 0: the list as a whole
@@ -67,15 +67,15 @@ type Rule struct {
 
 const ruleForm = "FROM -> TO [PROTOCOL/PORT,...] allow|deny"
 
-// maxLine is how long a line of a list may be.
+// maxLine is the maximum length of a list's line.
 const maxLine = 1 << 16
 
-// ParseList reads rules, one a line:
+// ParseList parses rules, one per line:
 //
 //	FROM -> TO [PROTOCOL/PORT,...] allow|deny|drop|reject
 //
-// FROM and TO are selectors, of which * is the one of all workloads. Without a protocol the rule is about the question. A # begins
-// a comment. The error is a *ListError, or one of the reader.
+// FROM and TO are selectors; * selects all workloads. Without a protocol the rule is about the question. A # starts a
+// comment. The error is a *ListError, or the reader's.
 func ParseList(in io.Reader, file string, q Question) ([]Rule, error) {
 	var rules []Rule
 	lines := bufio.NewScanner(in)
@@ -122,7 +122,7 @@ func parseRule(words []string, q Question) (Rule, error) {
 	return r, nil
 }
 
-// parseQuestion reads tcp/8080, udp/53 or icmp; the rest is as in q.
+// parseQuestion parses tcp/8080, udp/53 or icmp; the rest is taken from q.
 func parseQuestion(text string, q Question) (Question, error) {
 	protocol, port, hasPort := strings.Cut(text, "/")
 	q.Protocol, q.Port = protocol, 0
@@ -140,14 +140,14 @@ func parseQuestion(text string, q Question) (Question, error) {
 	return q, fmt.Errorf("%q: expected tcp/PORT, udp/PORT or icmp", text)
 }
 
-// expectations are what the pairs of a plan are compared with, by their places.
+// expectations are what a plan's pairs are compared with, by index.
 type expectations struct {
 	file  string
 	rules []*Rule
 }
 
-// Checking plans to ask the pairs that rules are about. Where several rules are about a pair, the last one counts. With
-// selectors only those between these are asked; with a protocol in q only those that it is about.
+// Checking plans to follow the pairs that rules are about. If several rules are about a pair, the last one counts. With
+// selectors only the pairs between these are followed; with a protocol in q only those for it.
 func Checking(g *topology.Graph, file string, rules []Rule, from, to []string, q Question, most int) (*Plan, error) {
 	b := &checker{
 		plan: &Plan{question: q, asked: []asked{}, expect: &expectations{file: file}},
@@ -179,13 +179,13 @@ func Checking(g *topology.Graph, file string, rules []Rule, from, to []string, q
 type checker struct {
 	plan               *Plan
 	from, to           *roster
-	senders, receivers map[int]bool // nil: everybody
+	senders, receivers map[int]bool // nil: all
 	places             map[asked]int
 	questions          map[Question]int32
 	most               int
 }
 
-// only are the parties of selectors, nil for no selectors.
+// only returns the parties of selectors; nil for no selectors.
 func (b *checker) only(r *roster, selectors []string, q Question) (map[int]bool, error) {
 	if len(selectors) == 0 {
 		return nil, nil
@@ -225,7 +225,7 @@ func (b *checker) rule(rule *Rule) error {
 	return nil
 }
 
-// expectAll expects a rule of the pairs of one sender.
+// expectAll applies a rule to the pairs of one sender.
 func (b *checker) expectAll(i int, from, to []int, q Question, rule *Rule) error {
 	for _, j := range to {
 		if (b.senders == nil || b.senders[i]) && (b.receivers == nil || b.receivers[j]) {
@@ -260,7 +260,7 @@ func (b *checker) expect(from, to int, q Question, rule *Rule) {
 	b.plan.expect.rules = append(b.plan.expect.rules, rule)
 }
 
-// compare finds the pairs that are not as expected.
+// compare finds the pairs that differ from what is expected.
 func (e *expectations) compare(r *Result) *Expectation {
 	out := &Expectation{File: e.file, Differences: []Difference{}}
 	for k, cell := range r.cells {

@@ -9,15 +9,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
-// A Group is parties that share a row or a column.
+// A Group is a set of parties that share a row or a column.
 type Group struct {
-	Name    string // of the only one, or of all of them, shortened
+	Name    string // of the only member, or of all, shortened
 	Members []*Party
 
 	whole bool
 }
 
-// Whole reports whether the name tells who all the members are.
+// Whole reports whether the name covers all members.
 func (g Group) Whole() bool { return g.whole }
 
 // A Matrix has a row for each group of senders and a column for each group of receivers.
@@ -26,12 +26,11 @@ type Matrix struct {
 	outcomes []journey.Outcome
 }
 
-// At is what becomes of each pair of a row and a column; empty where there was nothing to ask.
+// At returns the outcome of the pairs of a row and a column; empty if nothing was asked.
 func (m *Matrix) At(row, column int) journey.Outcome { return m.outcomes[row*len(m.To)+column] }
 
-// Matrix is nil for a result that is not of all senders with all receivers. If it is together, those that behave alike
-// towards everybody share a row, and those towards whom everybody behaves alike a column; for the same reason as well as
-// with the same outcome.
+// Matrix returns nil unless the result covers all senders with all receivers. With together, senders that behave alike
+// towards all receivers share a row, and receivers alike a column; alike means the same outcome for the same reason.
 func (r *Result) Matrix(together bool) *Matrix {
 	if r.plan.asked != nil {
 		return nil
@@ -52,7 +51,7 @@ func (r *Result) Matrix(together bool) *Matrix {
 	return m
 }
 
-// outcomeOf is that of the pairs of two groups, all of which have the same.
+// outcomeOf returns the common outcome of the pairs of two groups.
 func (r *Result) outcomeOf(from, to []int) journey.Outcome {
 	for _, i := range from {
 		for _, j := range to {
@@ -75,13 +74,13 @@ func singles(n int) [][]int {
 	return out
 }
 
-// A grid is cells in rows.
+// A grid is a table of cells in rows.
 type grid struct {
 	rows, columns int
 	cells         []uint32
 }
 
-// turned has the columns as rows.
+// turned returns the grid with rows and columns swapped.
 func (g *grid) turned() *grid {
 	t := &grid{rows: g.columns, columns: g.rows, cells: make([]uint32, len(g.cells))}
 	for i := range g.rows {
@@ -92,11 +91,11 @@ func (g *grid) turned() *grid {
 	return t
 }
 
-// alike puts rows together that agree in every column. A cell that was not asked agrees with anything: nobody is asked about
-// himself.
+// alike groups rows that agree in every column. A cell that was not asked agrees with anything: nothing is asked about
+// itself.
 func (g *grid) alike() [][]int {
 	var sets [][]int
-	var merged [][]uint32 // what the rows of a set have in common
+	var merged [][]uint32 // what a set's rows have in common
 	for i := range g.rows {
 		row := g.cells[i*g.columns : (i+1)*g.columns]
 		k := slices.IndexFunc(merged, func(m []uint32) bool { return agree(m, row) })
@@ -112,8 +111,8 @@ func (g *grid) alike() [][]int {
 	return sets
 }
 
-// split takes rows apart whose cells in a set of columns differ after all: that of a to b and that of b to a, where neither
-// has one of its own to say so.
+// split separates rows whose cells in a set of columns differ after all: that of a to b and that of b to a, where
+// neither has a cell of its own to show it.
 func (g *grid) split(sets, columns [][]int) [][]int {
 	var out [][]int
 	for _, set := range sets {
@@ -129,7 +128,7 @@ func (g *grid) split(sets, columns [][]int) [][]int {
 	return out
 }
 
-// even reports whether all cells of some rows and columns that were asked are the same.
+// even reports whether all asked cells of some rows and columns are equal.
 func (g *grid) even(rows, columns []int) bool {
 	var first uint32
 	for _, i := range rows {
@@ -167,10 +166,10 @@ func groups(parties []*Party, sets [][]int) []Group {
 	return out
 }
 
-// A namer names sets of parties in short.
+// A namer finds short names for sets of parties.
 type namer struct {
 	all   int
-	count map[string]int // how many parties a pattern stands for
+	count map[string]int // how many parties a pattern covers
 }
 
 func newNamer(all []*Party) *namer {
@@ -183,7 +182,7 @@ func newNamer(all []*Party) *namer {
 	return n
 }
 
-// patterns are selectors that p is among, the widest first.
+// patterns returns selectors that include p, the widest first.
 func (p *Party) patterns() []string {
 	var out []string
 	switch {
@@ -197,16 +196,16 @@ func (p *Party) patterns() []string {
 		return nil
 	}
 	if i := strings.LastIndexByte(p.Name, '-'); i > 0 {
-		out = append(out, p.Name[:i+1]+"*") // what a deployment or a set calls its pods
+		out = append(out, p.Name[:i+1]+"*") // the name that a Deployment or StatefulSet gives its pods
 	}
 	return out
 }
 
-// maxNamed is how many parts the name of a group has at most.
+// maxNamed is the maximum number of parts in a group's name.
 const maxNamed = 3
 
-// name is that of a set: everybody, else patterns with how many they stand for, and the others one by one, at most so many
-// parts. It is whole if it leaves none out.
+// name returns a set's name: all, else patterns with the number of parties they cover, and the others one by one,
+// limited to most parts. It is whole if it leaves none out.
 func (n *namer) name(set []*Party, most int) (name string, whole bool) {
 	switch len(set) {
 	case 1:
@@ -254,18 +253,18 @@ type Refusal struct {
 	Causes []RefusalCause
 }
 
-// A RefusalCause is one cause with its pairs, in short: everybody of From with everybody of To.
+// A RefusalCause is one cause with its pairs, in short: all of From with all of To.
 type RefusalCause struct {
 	*Cause
 	Bundles []Bundle
 }
 
-// A Bundle is every pair of two sets of names, those of one with itself left out.
+// A Bundle is every pair from two sets of names, except pairs of one with itself.
 type Bundle struct{ From, To string }
 
-// Refusals are the pairs that are not delivered, by policy, the one that stops most of them first.
+// Refusals returns the pairs that are not delivered, by policy, the one that stops most of them first.
 func (r *Result) Refusals() []Refusal {
-	stopped := make([]map[int][]int, len(r.Causes)) // of each cause: senders by receiver
+	stopped := make([]map[int][]int, len(r.Causes)) // for each cause: senders by receiver
 	for k, cell := range r.cells {
 		if cell < firstCause {
 			continue
@@ -294,8 +293,8 @@ func (r *Result) Refusals() []Refusal {
 	return out
 }
 
-// bundles puts receivers together that the same senders do not reach. Receivers that differ only in that each does not send
-// to itself are together too.
+// bundles groups receivers that the same senders do not reach. Receivers that differ only in not sending to themselves
+// are grouped too.
 func (r *Result) bundles(senders map[int][]int, fromNames, toNames *namer) []Bundle {
 	var receivers []int
 	for to, from := range senders {
@@ -324,7 +323,7 @@ func (r *Result) bundles(senders map[int][]int, fromNames, toNames *namer) []Bun
 	return out
 }
 
-// sameSenders reports whether the senders of one more receiver are those of the receivers so far, but for pairs of one with
+// sameSenders reports whether one more receiver has the same senders as those so far, except for pairs of one with
 // itself. The lists are sorted.
 func (r *Result) sameSenders(from, receivers, more []int, to int) bool {
 	for len(from) > 0 || len(more) > 0 {

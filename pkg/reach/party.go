@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace"
 )
 
-// Senders and Receivers are the kinds of things that a selector of either side may mean.
+// Senders and Receivers are the kinds of things that a selector for either side may match.
 var (
 	Senders   = []topology.Kind{topology.KindPod, topology.KindVM, topology.KindPort, topology.KindNode, topology.KindExternal}
 	Receivers = append(slices.Clone(Senders), topology.KindRPort, topology.KindService)
@@ -21,29 +21,29 @@ var (
 
 // A Party sends or receives.
 type Party struct {
-	Name        string   `json:"name"`        // as ovnctl trace takes it
+	Name        string   `json:"name"`        // as given to ovnctl trace
 	Kind        string   `json:"kind"`        // pod, vm, port, router port, node, service, external
 	Namespace   string   `json:"namespace"`   // of a pod or a service, else empty
 	LogicalPort string   `json:"logicalPort"` // empty if it has none
 	Switch      string   `json:"switch"`
-	Node        string   `json:"node"` // that it is on, empty if that is not known
+	Node        string   `json:"node"` // that it is on, empty if unknown
 	Addresses   []string `json:"addresses"`
-	// Protocol and Port are those of a service; else empty and 0: the question's.
+	// Protocol and Port are a service's; else empty and 0: the question's.
 	Protocol string `json:"protocol"`
 	Port     int    `json:"port"`
 
 	match topology.Match
 }
 
-// A Question is what the parties of a pair say to each other.
+// A Question is the traffic between the parties of a pair.
 type Question struct {
-	Protocol   string `json:"protocol"`   // icmp, tcp, udp; empty: what a service speaks, else icmp
+	Protocol   string `json:"protocol"`   // icmp, tcp, udp; empty: the service's, else icmp
 	Port       int    `json:"port"`       // destination port; 0: the service's
 	SourcePort int    `json:"sourcePort"` // 0 for icmp
-	Family     int    `json:"family"`     // 4 or 6; 0: IPv4 where both ends have it, else IPv6
+	Family     int    `json:"family"`     // 4 or 6; 0: IPv4 if both ends have it, else IPv6
 }
 
-// String is the protocol with its port: tcp/8080.
+// String returns the protocol with its port: tcp/8080.
 func (q Question) String() string {
 	if q.Port == 0 {
 		return q.Protocol
@@ -51,7 +51,7 @@ func (q Question) String() string {
 	return q.Protocol + "/" + strconv.Itoa(q.Port)
 }
 
-// of is what is asked of a party.
+// of returns the question for a party.
 func (q Question) of(to *Party) Question {
 	q.Protocol, q.Port = cmp.Or(to.Protocol, q.Protocol, "icmp"), cmp.Or(to.Port, q.Port)
 	if q.Protocol == "icmp" {
@@ -60,14 +60,14 @@ func (q Question) of(to *Party) Question {
 	return q
 }
 
-// A roster finds the parties of selectors, each once.
+// A roster finds the parties of selectors, without duplicates.
 type roster struct {
 	graph   *topology.Graph
 	kinds   []topology.Kind
 	parties []*Party
 	index   map[partyKey]int
 	known   map[string][]int // by selector
-	called  map[string]int   // how many ports a CMS calls so
+	called  map[string]int   // how many ports have this CMS name
 }
 
 type partyKey struct {
@@ -84,7 +84,7 @@ func newRoster(g *topology.Graph, kinds []topology.Kind) *roster {
 	return r
 }
 
-// find returns the parties of a selector; q is what services are asked where they leave it open.
+// find returns a selector's parties; q fills in what services leave open.
 func (r *roster) find(selector string, q Question) ([]int, error) {
 	key := selector + " " + q.String()
 	if found, ok := r.known[key]; ok {
@@ -101,7 +101,7 @@ func (r *roster) find(selector string, q Question) ([]int, error) {
 			if len(matches) == 1 {
 				return nil, err
 			}
-			continue // a service of the namespace that does not speak the protocol
+			continue // a service of the namespace without the protocol
 		}
 		for _, o := range own {
 			found = append(found, r.add(r.party(m, o)))
@@ -114,7 +114,7 @@ func (r *roster) find(selector string, q Question) ([]int, error) {
 	return found, nil
 }
 
-// unusable says of a name that means something of another kind what it is.
+// unusable explains what a name is that matches something of another kind.
 func (r *roster) unusable(selector string, err error) error {
 	var name *topology.NameError
 	if !errors.As(err, &name) || len(name.Matches) > 0 {
@@ -130,8 +130,8 @@ func (r *roster) unusable(selector string, err error) error {
 	return &topology.NameError{Text: selector, Reason: "a router port starts no connections\nhint: name a port of a switch"}
 }
 
-// offers are what is asked of a match where that is not for the question alone to say: of a service what it listens on. Its
-// own port wins over the question's only where the selector gave it.
+// offers returns the questions for a match if it has its own, as a service has for what it listens on. Its own port
+// overrides the question's only if the selector named it.
 func (r *roster) offers(m topology.Match, q Question) ([]Question, error) {
 	if m.Kind != topology.KindService || q.Protocol == "icmp" {
 		return []Question{{}}, nil
@@ -156,7 +156,7 @@ func (r *roster) offers(m topology.Match, q Question) ([]Question, error) {
 	return offers, nil
 }
 
-// isAsked reports whether an address is the one of its family by which a match is asked: a service also has those of nodes.
+// isAsked reports whether traffic to a match uses this address of its family: a service also has those of nodes.
 func isAsked(m topology.Match, text string) bool {
 	a, err := netip.ParseAddr(text)
 	if err != nil {
@@ -205,7 +205,7 @@ func (r *roster) party(m topology.Match, own Question) *Party {
 	return p
 }
 
-// serviceName is what a service and one of its ports is asked for by.
+// serviceName returns the name of a service and one of its ports.
 func serviceName(m topology.Match, port int) (name, namespace string) {
 	name = strings.TrimPrefix(m.Name, "svc:")
 	if m.L4Port == 0 && port != 0 {

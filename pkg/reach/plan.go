@@ -14,12 +14,12 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace"
 )
 
-// A Walk says what becomes of the first packet of a connection from one to the other, and of its reply. It is called from
-// several goroutines. An error is trace.ErrNoFamily, or something that could not be read: the pair is unknown then, and the
-// rest goes on.
+// A Walk returns the fate of the first packet of a connection between two parties, and of its reply. It must be safe
+// for concurrent use. An error is trace.ErrNoFamily, or something that could not be read: that pair is then unknown,
+// and the rest continues.
 type Walk func(ctx context.Context, from, to topology.Match, q Question) (Cause, error)
 
-// A Plan is the pairs to ask.
+// A Plan is the pairs to follow.
 type Plan struct {
 	question  Question
 	questions []Question
@@ -28,10 +28,10 @@ type Plan struct {
 	expect    *expectations
 }
 
-// An asked pair has the places of its parts in the plan.
+// An asked pair holds indexes into the plan.
 type asked struct{ from, to, question int32 }
 
-// A TooManyError is a plan with more pairs than its caller wants to ask.
+// A TooManyError is a plan with more pairs than the caller allows.
 type TooManyError struct{ From, To, Pairs, Max int }
 
 func (e *TooManyError) Error() string {
@@ -39,8 +39,8 @@ func (e *TooManyError) Error() string {
 		e.From, e.To, e.Pairs, e.Max, e.Pairs)
 }
 
-// Between plans to ask everybody whom the selectors from mean of everybody whom the selectors to mean, at most so many pairs
-// (0: any number). No selectors mean all workloads.
+// Between plans to follow all pairs of parties that match the selectors from and to, limited to most (0: no limit). No
+// selectors mean all workloads.
 func Between(g *topology.Graph, from, to []string, q Question, most int) (*Plan, error) {
 	senders, receivers := newRoster(g, Senders), newRoster(g, Receivers)
 	for _, side := range []struct {
@@ -64,7 +64,7 @@ func Between(g *topology.Graph, from, to []string, q Question, most int) (*Plan,
 	return p, nil
 }
 
-// Pairs is how many there are, those of one with itself included.
+// Pairs returns the number of pairs, including those of one with itself.
 func (p *Plan) Pairs() int {
 	if p.asked != nil {
 		return len(p.asked)
@@ -79,25 +79,25 @@ func (p *Plan) pair(k int) asked {
 	return asked{from: int32(k / len(p.to)), to: int32(k % len(p.to))}
 }
 
-// Options say how a plan is carried out.
+// Options configure how a plan is run.
 type Options struct {
-	Workers int // goroutines; 0: one a core
-	// Progress is called now and then, and at the end, with the number of pairs that are done. It may be nil.
+	Workers int // goroutines; 0: one per core
+	// Progress is called now and then, and at the end, with the number of pairs done. It may be nil.
 	Progress func(done int)
 }
 
-// GCPercent is how much garbage there may be, beside what is kept, for debug.SetGCPercent: what is read stays, and what is
-// followed goes at once, so that collecting seldom is quicker by a third.
+// GCPercent is a value for debug.SetGCPercent, the garbage allowed relative to live data: what is read stays and what
+// is followed is freed at once, so that collecting less often is a third faster.
 const GCPercent = 400
 
 // stretch is how many pairs a worker takes at a time.
 const stretch = 64
 
-// maxFailures is how many pairs in a row may fail to be read before a source is given up: each may take until its timeout.
+// maxFailures is how many consecutive pairs may fail to be read before a run gives up: each may take until its timeout.
 const maxFailures = 100
 
-// Run asks all pairs. What could not be read makes a pair unknown; the error is for when hardly anything can be read any
-// more, or that of the context.
+// Run follows all pairs. What could not be read makes a pair unknown; the error is for when hardly anything is readable
+// any more, or the context's.
 func (p *Plan) Run(ctx context.Context, walk Walk, o Options) (*Result, error) {
 	r := &Result{Question: p.question, From: p.from, To: p.to, Causes: []*Cause{}, plan: p, cells: make([]uint32, p.Pairs())}
 	w := &work{plan: p, walk: walk, result: r, index: map[string]uint32{}}
@@ -125,19 +125,19 @@ func (p *Plan) Run(ctx context.Context, walk Walk, o Options) (*Result, error) {
 	return r, nil
 }
 
-// work is what the workers share.
+// work is the state that the workers share.
 type work struct {
 	plan *Plan
 	walk Walk
-	next atomic.Int64 // the first pair that nobody has taken
+	next atomic.Int64 // the first pair not taken yet
 	done atomic.Int64
 
-	failures atomic.Int64 // in a row
+	failures atomic.Int64 // consecutive
 	giveUp   func(error)
 
 	mu     sync.Mutex
 	result *Result
-	index  map[string]uint32 // cells by the keys of causes
+	index  map[string]uint32 // cells by cause key
 }
 
 // interval is how often progress is reported.
@@ -186,7 +186,7 @@ func (w *work) work(ctx context.Context) {
 	}
 }
 
-// cell asks one pair.
+// cell follows one pair.
 func (w *work) cell(ctx context.Context, a asked) uint32 {
 	from, to := w.plan.from[a.from], w.plan.to[a.to]
 	if same(from, to) {
@@ -211,7 +211,7 @@ func (w *work) cell(ctx context.Context, a asked) uint32 {
 	return w.cause(c)
 }
 
-// same reports whether two parties are one, which can only speak to itself.
+// same reports whether two parties are the same, which can only talk to itself.
 func same(a, b *Party) bool {
 	if a.match.Port != nil || b.match.Port != nil {
 		return a.match.Port == b.match.Port
@@ -222,7 +222,7 @@ func same(a, b *Party) bool {
 // maxCauses bounds how many causes are kept.
 const maxCauses = 10000
 
-// cause is the cell of a cause, which it keeps.
+// cause returns the cell of a cause, and stores the cause.
 func (w *work) cause(c Cause) uint32 {
 	key := c.key()
 	w.mu.Lock()

@@ -11,20 +11,20 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
-// A Cause is why a pair is not delivered. Pairs with the same one share it.
+// A Cause is why a pair is not delivered. Pairs with the same cause share it.
 type Cause struct {
-	Policy  string          `json:"policy"`  // what the CMS calls the object that decided, else the object, else the text
+	Policy  string          `json:"policy"`  // the CMS name of the deciding object, else the object, else the text
 	Outcome journey.Outcome `json:"outcome"` // of the round trip
-	Reply   bool            `json:"reply"`   // the packet arrives and its reply does not come back
+	Reply   bool            `json:"reply"`   // the packet arrives but its reply does not
 	Stage   string          `json:"stage"`   // where it ended; may be empty
 	Text    string          `json:"text"`
-	Object  *decode.Object  `json:"object"` // the row that decided, null when none did
+	Object  *decode.Object  `json:"object"` // the deciding row, null if none
 	Pairs   int             `json:"pairs"`  // how many it stops
-	// Kind is what sort of cause it is, of which Text is the sentence.
+	// Kind is the kind of cause that Text words.
 	Kind journey.CauseKind `json:"-"`
 }
 
-// key is what tells causes apart.
+// key returns what distinguishes causes.
 func (c *Cause) key() string {
 	object := ""
 	if c.Object != nil {
@@ -51,10 +51,10 @@ type Pair struct {
 	Protocol string          `json:"protocol"`
 	Port     int             `json:"port"`
 	Outcome  journey.Outcome `json:"outcome"` // of the round trip
-	Cause    *int            `json:"cause"`   // its place in causes; null when delivered
+	Cause    *int            `json:"cause"`   // its index in causes; null if delivered
 }
 
-// A Tally counts pairs by what becomes of them.
+// A Tally counts pairs by outcome.
 type Tally struct {
 	Pairs     int `json:"pairs"` // that were asked
 	Delivered int `json:"delivered"`
@@ -80,8 +80,8 @@ func (t *Tally) add(o journey.Outcome, n int) {
 	}
 }
 
-// A Result is who can talk to whom. It is what kind Reach of the JSON contract holds, but for the pairs, which come from
-// [Result.Pairs]: there may be more of them than one wants to have at once.
+// A Result is who can talk to whom. It is kind Reach of the JSON contract, except for the pairs, which come from
+// [Result.Pairs]: there may be too many to hold at once.
 type Result struct {
 	Question Question     `json:"question"`
 	From     []*Party     `json:"from"`
@@ -89,14 +89,14 @@ type Result struct {
 	Summary  Tally        `json:"summary"`
 	Causes   []*Cause     `json:"causes"`
 	Expect   *Expectation `json:"expect"` // null unless pairs were compared with a list
-	// Unasked counts pairs whose ends have no address of one family.
+	// Unasked counts pairs whose ends share no address family.
 	Unasked int `json:"unasked"`
 
 	plan  *Plan
-	cells []uint32 // by pair of the plan: notAsked, delivered, or firstCause and the place of the cause
+	cells []uint32 // by pair of the plan: notAsked, delivered, or firstCause plus the cause's index
 }
 
-// What is in a cell.
+// Cell values.
 const (
 	notAsked   = 0
 	noFamily   = 1
@@ -104,7 +104,7 @@ const (
 	firstCause = 3
 )
 
-// Pairs are all pairs that were asked, in the order of the plan.
+// Pairs returns all pairs that were followed, in plan order.
 func (r *Result) Pairs() iter.Seq[Pair] {
 	return func(yield func(Pair) bool) {
 		for k, cell := range r.cells {
@@ -115,8 +115,8 @@ func (r *Result) Pairs() iter.Seq[Pair] {
 	}
 }
 
-// Example is a pair to look at closer: one that is not as expected, else one that the most frequent cause stops. It is not
-// ok if there is none.
+// Example returns a pair to examine: one that differs from what is expected, else one that the most frequent cause
+// stops; ok is false if there is none.
 func (r *Result) Example() (p Pair, ok bool) {
 	if r.Expect != nil {
 		if len(r.Expect.Differences) == 0 {
@@ -146,7 +146,7 @@ func (r *Result) pair(k int, cell uint32) (Pair, bool) {
 	return p, true
 }
 
-// cause is that of a cell, nil if the pair was delivered or not asked.
+// cause returns a cell's cause; nil if the pair was delivered or not asked.
 func (r *Result) cause(cell uint32) *Cause {
 	if cell < firstCause {
 		return nil
@@ -154,7 +154,7 @@ func (r *Result) cause(cell uint32) *Cause {
 	return r.Causes[cell-firstCause]
 }
 
-// settle puts the causes in an order that does not depend on who found them first, and counts.
+// settle sorts the causes independently of who found them first, and counts pairs.
 func (r *Result) settle() {
 	order := make([]int, len(r.Causes))
 	counts := make([]int, len(r.Causes))
@@ -191,9 +191,9 @@ func (r *Result) settle() {
 	}
 }
 
-// A Document is the JSON and YAML form of who can talk to whom. The pairs come last in it, one a line.
+// A Document is the JSON and YAML form of who can talk to whom. The pairs come last, one per line.
 type Document struct {
 	document.Envelope
 	*Result
-	Pairs []Pair `json:"pairs"` // what is printed comes from Result.Pairs
+	Pairs []Pair `json:"pairs"` // the printed pairs come from Result.Pairs
 }

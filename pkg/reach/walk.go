@@ -15,12 +15,12 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// manySwitches is from how many switches on it is quicker to read the flows of all of them at once.
+// manySwitches is the number of switches from which on reading all their flows at once is faster.
 const manySwitches = 6
 
-// NewWalk opens the logical networks of a deployment for the [Walk] of a plan. It reads no node: hosts, the underlay and the
-// network outside are assumed to do what package trace says. A connection that a load balancer may send to several backends is as
-// bad as the worst of them. What many pairs need is read at once; progress, which may be nil, is called after each piece.
+// NewWalk opens a deployment's logical networks for a plan's [Walk]. It reads no node: hosts, the underlay and the
+// network outside are assumed to behave as package trace describes. A connection with several backends is as bad as the
+// worst of them. What many pairs need is read at once; progress, which may be nil, is called after each piece.
 func NewWalk(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Plan, progress func(done, total int)) (Walk, error) {
 	w, err := trace.NewWalker(ctx, c, g, ovn.Options{})
 	if err != nil {
@@ -36,7 +36,7 @@ func NewWalk(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Plan
 	return (&walker{Walker: w, causes: map[deciding]Cause{}}).walk, nil
 }
 
-// switches is on how many switches the parties of a plan are.
+// switches returns how many switches a plan's parties are on.
 func (p *Plan) switches() int {
 	seen := map[string]bool{}
 	for _, party := range slices.Concat(p.from, p.to) {
@@ -47,7 +47,7 @@ func (p *Plan) switches() int {
 	return len(seen)
 }
 
-// A walker keeps what flows are to blame for.
+// A walker caches what flows are to blame for.
 type walker struct {
 	*trace.Walker
 
@@ -55,8 +55,8 @@ type walker struct {
 	causes map[deciding]Cause
 }
 
-// deciding is what a cause follows from, where an object is to blame. An ACL has flows of its own; what else drops packets
-// may be one flow for many ports.
+// deciding is what determines a cause if an object is to blame. An ACL has flows of its own; other objects may share
+// one flow among many ports.
 type deciding struct {
 	flow            *logicalflow.Flow
 	inport, outport *logicalflow.Port // nil for an ACL
@@ -86,7 +86,7 @@ func (w *walker) walk(ctx context.Context, from, to topology.Match, q Question) 
 	return w.cause(ctx, worst), nil
 }
 
-// packet is the first one from one to the other, of IPv4 where the question leaves it open and both ends have it.
+// packet returns the first packet from one to the other, of IPv4 if the question allows it and both ends have it.
 func (w *walker) packet(from, to topology.Match, q Question) (trace.Packet, error) {
 	if q.Family == 0 {
 		q.Family = 4
@@ -98,7 +98,7 @@ func (w *walker) packet(from, to topology.Match, q Question) (trace.Packet, erro
 	return w.Packet(from, to, q.Protocol, q.SourcePort, q.Port, q.Family)
 }
 
-// cause is why a round trip fails.
+// cause returns why a round trip fails.
 func (w *walker) cause(ctx context.Context, r *trace.Round) Cause {
 	reply, end := r.Deciding()
 	key := deciding{outcome: r.Outcome(), reply: reply}
@@ -130,7 +130,7 @@ func (w *walker) cause(ctx context.Context, r *trace.Round) Cause {
 	return c
 }
 
-// causeOf is a cause in words that are as right for the next packet that the same object stops.
+// causeOf returns a cause worded to fit the next packet that the same object stops, too.
 func causeOf(v journey.Verdict, reply bool) Cause {
 	if v.Because.Kind == journey.Denied {
 		v.Because.Traffic = nil

@@ -8,8 +8,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
-// why says why a packet fared as it did: the rule that stopped it, what comes nearest to letting it pass and which change
-// would; or what let it pass. Without verbose only the nearest of the rules is shown.
+// why explains a verdict: the rule that stopped the packet, what comes closest to letting it pass and which change
+// would; or what let it pass. Without verbose only the closest rule is shown.
 func (p *tracePrinter) why(v journey.Verdict) {
 	if r := v.Rule; r != nil && slices.ContainsFunc(r.Decided, func(d journey.Decided) bool { return d.Words != "" }) {
 		p.text(2, "it matched:", Plain)
@@ -42,7 +42,7 @@ func (p *tracePrinter) why(v journey.Verdict) {
 	}
 }
 
-// rule shows the match of a flow with what decided, and what was found there.
+// rule prints the match of a flow with what decided, and the value found there.
 func (p *tracePrinter) rule(indent int, r journey.Rule) {
 	p.decided(indent, r.Match, r.Decided)
 	for _, d := range r.Decided {
@@ -63,8 +63,8 @@ func (p *tracePrinter) remedy(n int, r journey.Remedy) {
 	}
 }
 
-// decided shows a match with the parts that decided underlined: by the terminal where it has colours, else by a line
-// below. What means nothing to people has no words, and is not underlined.
+// decided prints a match with the deciding parts underlined: by the terminal if it has colors, else on a line below.
+// Parts that mean nothing to people have no words, and are not underlined.
 func (p *tracePrinter) decided(indent int, match string, decided []journey.Decided) {
 	var line Line
 	at := 0
@@ -89,7 +89,7 @@ func (p *tracePrinter) decided(indent int, match string, decided []journey.Decid
 	}
 }
 
-// underline is the line below a row that marks what decided; empty if nothing in it did.
+// underline returns the line below a row that marks what decided; empty if nothing in it did.
 func underline(row Line) string {
 	var marks strings.Builder
 	inside := false

@@ -7,10 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes text that came from elsewhere safe to show on one line of a
-// terminal: control characters, escape sequences, bidirectional overrides,
-// invisible characters and broken UTF-8 come out as visible escapes such as
-// \x1b or \u202e. Every text output passes its data through it.
+// Clean makes external text safe to show on one line of a terminal: control characters, escape sequences,
+// bidirectional overrides, invisible characters and invalid UTF-8 become visible escapes such as \x1b or \u202e. All
+// text output passes its data through it.
 func Clean(s string) string {
 	if clean(s) {
 		return s
@@ -39,8 +38,7 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// CleanLines is [Clean] for text whose line breaks are wanted, such as an error
-// with its hint.
+// CleanLines is [Clean] for text that keeps its line breaks, such as an error with its hint.
 func CleanLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
@@ -49,9 +47,9 @@ func CleanLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// clean reports whether s is shown as it is.
+// clean reports whether s is shown unchanged.
 func clean(s string) bool {
-	// Most of all text has no other characters.
+	// Most text has only these characters.
 	ascii := 0
 	for ascii < len(s) && ' ' <= s[ascii] && s[ascii] <= '~' {
 		ascii++
@@ -68,8 +66,7 @@ func clean(s string) bool {
 	return true
 }
 
-// ascii is s with each character outside of ASCII as an escape, for a stream
-// whose locale is not UTF-8.
+// ascii returns s with non-ASCII characters escaped, for a stream whose locale is not UTF-8.
 func ascii(s string) string {
 	var b strings.Builder
 	for _, r := range s {

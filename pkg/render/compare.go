@@ -13,7 +13,7 @@ import (
 // CompareFormats are the formats that [Compare] knows, the default first.
 var CompareFormats = []string{"table", "wide", "json", "yaml", "md"}
 
-// Compare writes what differs in one of [CompareFormats].
+// Compare writes the differences in one of [CompareFormats].
 func Compare(w io.Writer, s Style, format string, doc compare.Document) error {
 	switch format {
 	case "json", "yaml":
@@ -40,7 +40,7 @@ func Compare(w io.Writer, s Style, format string, doc compare.Document) error {
 	return err
 }
 
-// comparePrinter writes a comparison for people.
+// comparePrinter writes a comparison as text.
 type comparePrinter struct {
 	style Style
 	wide  bool
@@ -51,20 +51,20 @@ func (p *comparePrinter) line(indent int, l ...Span) {
 	p.out.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+p.style.painted(p.style.prepare(l)), " ") + "\n")
 }
 
-// heading begins a section.
+// heading starts a section.
 func (p *comparePrinter) heading(text string) {
 	p.out.WriteByte('\n')
 	p.line(0, Span{text, Title})
 }
 
-// differs show how something differs.
+// differs maps each kind of difference to its sign.
 var differs = map[compare.Sign]Span{
 	compare.Added:   {"+ ", Good},
 	compare.Removed: {"- ", Bad},
 	compare.Changed: {"~ ", Warn},
 }
 
-// mostOnLine is how many columns of a change stand on its line.
+// mostOnLine is how many columns of a change are shown on its line.
 const mostOnLine = 2
 
 func (p *comparePrinter) changes(changes []compare.Change) {
@@ -129,10 +129,10 @@ func (p *comparePrinter) change(c compare.Change) {
 	}
 }
 
-// mostValues is how many elements of a set are named.
+// mostValues is how many elements of a set are listed.
 const mostValues = 8
 
-// someOf are the first values, each behind a sign.
+// someOf returns the first values, each after a sign.
 func someOf(sign string, values []string) string {
 	var b strings.Builder
 	for _, v := range values[:min(len(values), mostValues)] {
@@ -144,7 +144,7 @@ func someOf(sign string, values []string) string {
 	return b.String()
 }
 
-// columnText is what differs in a column.
+// columnText formats the difference in a column.
 func columnText(c compare.Column) string {
 	text := c.Name
 	switch {
@@ -156,7 +156,7 @@ func columnText(c compare.Column) string {
 	return text
 }
 
-// mostFlowGroups is how many things the flows of which differ are shown.
+// mostFlowGroups is how many objects with differing flows are shown.
 const mostFlowGroups = 30
 
 func (p *comparePrinter) flows(flows []compare.FlowChange) {
@@ -219,7 +219,7 @@ func flowCounts(f compare.FlowChange) string {
 		when(f.Changed > 0, fmt.Sprintf("~%d", f.Changed)))
 }
 
-// mostStages is how many stages are named on a line.
+// mostStages is how many stages are listed on a line.
 const mostStages = 4
 
 func stagesText(stages []string) string {

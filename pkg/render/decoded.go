@@ -10,8 +10,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode"
 )
 
-// NamedLine writes a line of text with names in angle brackets behind the numbers
-// that have one. What is in the line is cleaned, but for its tabs.
+// NamedLine writes a line of text with names in angle brackets after the numbers that have one. The line is cleaned,
+// except for tabs.
 func NamedLine(w io.Writer, s Style, raw string, names []decode.Name) error {
 	var b strings.Builder
 	room := len(raw) + len("\n")
@@ -32,8 +32,7 @@ func NamedLine(w io.Writer, s Style, raw string, names []decode.Name) error {
 	return err
 }
 
-// keepTabs cleans text in which tabs are harmless. Nothing in it is drawn anew:
-// arrows and their like stay as they are.
+// keepTabs cleans text in which tabs are harmless. Characters such as arrows are not redrawn.
 func (s Style) keepTabs(text string) string {
 	if !strings.Contains(text, "\t") {
 		return Clean(text)
@@ -45,15 +44,13 @@ func (s Style) keepTabs(text string) string {
 	return strings.Join(parts, "\t")
 }
 
-// A ListWriter writes a JSON document whose last field is a list that is too
-// long to hold, item by item.
+// A ListWriter writes a JSON document item by item; its last field is a list too long to hold.
 type ListWriter struct {
 	w     io.Writer
 	begun bool
 }
 
-// NewListWriter writes the head of the document, a struct, and the name of the
-// list.
+// NewListWriter writes the head of the document, a struct, and the list's field name.
 func NewListWriter(w io.Writer, head any, field string) (*ListWriter, error) {
 	var b bytes.Buffer
 	if err := JSON(&b, head); err != nil {

@@ -1,8 +1,7 @@
-// Package render writes values for people and for programs: documents as JSON and
-// YAML, text as trees, tables and Markdown, drawings as DOT and Mermaid.
+// Package render writes values for people and programs: documents as JSON and YAML, text as trees, tables and
+// Markdown, graphs as DOT and Mermaid.
 //
-// It sees values only, never a connection. What it is given may be hostile, since
-// names in databases are anybody's: text is made of a [Line], whose parts are
-// cleaned where they are written, at one place, and painted after the layout.
-// What a stream can show is a [Style], which the command decides.
+// It sees only values, never a connection. Its input may be hostile, since anybody can choose names in databases:
+// text is built from a [Line], whose parts are cleaned where they are written, in one place, and styled after the
+// layout. A [Style], chosen by the command, is what a stream can show.
 package render

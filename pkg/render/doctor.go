@@ -16,15 +16,15 @@ import (
 // DoctorFormats are the formats that [Doctor] knows, the default first.
 var DoctorFormats = []string{"table", "short", "json", "yaml", "md", "junit"}
 
-// DoctorView is what the formats for people show beside the report.
+// DoctorView is what the text formats show besides the report.
 type DoctorView struct {
-	About   string   // the objects that were named; empty: everything
+	About   string   // the objects named; empty for everything
 	Unread  []string // the sources that were not read
 	Sources []string // what was read
 	Next    []string // commands to run next
 }
 
-// Doctor writes what the checks found in one of [DoctorFormats].
+// Doctor writes the findings in one of [DoctorFormats].
 func Doctor(w io.Writer, s Style, format string, doc doctor.Document, v DoctorView) error {
 	switch format {
 	case "json", "yaml":
@@ -59,8 +59,7 @@ func Doctor(w io.Writer, s Style, format string, doc doctor.Document, v DoctorVi
 	return p.flush(w)
 }
 
-// mostGaps is how many lines about what is not known come before the findings: a
-// capture may lack most of it.
+// mostGaps is how many lines about unknowns come before the findings: a capture may lack most sources.
 const mostGaps = 8
 
 type doctorPrinter struct {
@@ -68,7 +67,7 @@ type doctorPrinter struct {
 	short bool
 }
 
-// head prints what is not known, then the result.
+// head prints what is unknown, then the result.
 func (p *doctorPrinter) head(r doctor.Report, v DoctorView) {
 	all := gaps(r, v.Unread)
 	for i, g := range all {
@@ -86,8 +85,7 @@ func (p *doctorPrinter) head(r doctor.Report, v DoctorView) {
 	p.put(0, 2, Span{words, look}, Span{passed, Faint}, Span{"  " + strings.Join(v.Sources, ", "), Faint})
 }
 
-// resultWords are the result in a few words. Without faults they are "healthy" only
-// if everything was read.
+// resultWords returns the result in a few words. Without faults it is "healthy" only if everything was read.
 func resultWords(r doctor.Report, v DoctorView, partly bool) (string, Look) {
 	errors, warnings := tallyFindings(r.Findings)
 	where := ""
@@ -120,11 +118,11 @@ func tallyFindings(findings []doctor.Finding) (errors, warnings int) {
 	return errors, warnings
 }
 
-// A missing thing is something that is not known.
+// A missing thing is one that is unknown.
 type missing struct {
-	label  string // "not read" of a source, "unknown" of what checks wanted
+	label  string // "not read" for a source, "unknown" for what checks needed
 	text   string
-	checks []string // that wanted it
+	checks []string // that needed it
 }
 
 const notRead = "not read"
@@ -139,9 +137,8 @@ func (g missing) words() string {
 	return fmt.Sprintf("%s (%s)", g.text, strings.Join(g.checks, ", "))
 }
 
-// gaps are the sources that were not read, and what checks could not determine, each
-// once. What needs two samples is not among them: needSample counts that. Many things
-// that a capture lacks are one line.
+// gaps returns the sources that were not read and what checks could not determine, each once. What needs two samples
+// is excluded: needSample counts that. Many things that a capture lacks share one line.
 func gaps(r doctor.Report, sources []string) []missing {
 	var all []missing
 	for _, s := range sources {
@@ -178,16 +175,16 @@ func gaps(r doctor.Report, sources []string) []missing {
 	return all
 }
 
-// mostLacking is how many things that a capture lacks are named one by one.
+// mostLacking is how many things that a capture lacks are listed individually.
 const mostLacking = 2
 
-// unknowns are the objects of which something is unknown for one reason.
+// unknowns are the objects with something unknown for one reason.
 type unknowns struct {
 	names   map[string]bool
-	lacking bool // the reason is that the capture lacks it
+	lacking bool // the capture lacks it
 }
 
-// unknownObjects are the objects of which something is unknown, by the reason.
+// unknownObjects returns the objects with something unknown, by reason.
 func unknownObjects(r doctor.Report) map[string]*unknowns {
 	all := map[string]*unknowns{}
 	for _, f := range r.Findings {
@@ -203,7 +200,7 @@ func unknownObjects(r doctor.Report) map[string]*unknowns {
 	return all
 }
 
-// needSample is how many checks need a second sample.
+// needSample returns how many checks need a second sample.
 func needSample(r doctor.Report) int {
 	checks := map[string]bool{}
 	for _, f := range r.Findings {
@@ -248,7 +245,7 @@ func (p *doctorPrinter) finding(f doctor.Finding) {
 	}
 }
 
-// consequence is a finding under the one that explains it.
+// consequence prints a finding below the one that explains it.
 func (p *doctorPrinter) consequence(f doctor.Finding, indent int) {
 	p.put(indent, indent+2, Span{string(f.Result) + "  ", resultLook(f.Result)}, Span{Text: f.Title}, Span{"  " + f.Check, Faint})
 	for _, c := range f.Consequences {
@@ -340,8 +337,8 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// doctorJUnit writes each check that passed and each finding as a test case: errors
-// fail, warnings pass with output, what is unknown or does not apply is skipped.
+// doctorJUnit writes each passed check and each finding as a test case: errors fail, warnings pass with output,
+// unknown or not applicable ones are skipped.
 func doctorJUnit(w io.Writer, r doctor.Report) error {
 	suite := junitSuite{Name: "ovnctl doctor"}
 	for _, name := range r.Passed {
@@ -388,7 +385,7 @@ func checkCategory(name string) string {
 	return ""
 }
 
-// findingText is a finding below its title, in plain lines.
+// findingText returns a finding without its title, in plain lines.
 func findingText(f doctor.Finding) string {
 	var b strings.Builder
 	for _, e := range f.Evidence {
@@ -405,7 +402,7 @@ func findingText(f doctor.Finding) string {
 	return b.String()
 }
 
-// CheckTable lists checks: what `doctor --list-checks` prints.
+// CheckTable lists checks, for `doctor --list-checks`.
 func CheckTable(checks []*doctor.Check) *Table {
 	t := &Table{Header: []string{"CHECK", "CATEGORY", "FINDS"}}
 	for _, c := range checks {

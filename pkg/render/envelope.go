@@ -23,8 +23,8 @@ func Write(w io.Writer, format string, doc any) error {
 	return fmt.Errorf("no format %q for a document", format)
 }
 
-// JSON writes doc, indented. Characters that a terminal would act upon are
-// escaped, so that it is safe to look at and still the same document.
+// JSON writes doc, indented. Characters that a terminal would interpret are escaped, so that it is safe to view and
+// still the same document.
 func JSON(w io.Writer, doc any) error {
 	b, err := compact(doc)
 	if err != nil {
@@ -32,7 +32,7 @@ func JSON(w io.Writer, doc any) error {
 	}
 	b = escape(b, escapeJSON)
 	var out bytes.Buffer
-	out.Grow(2 * len(b)) // what indenting makes of most documents
+	out.Grow(2 * len(b)) // enough for most documents once indented
 	if err := json.Indent(&out, b, "", "  "); err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func JSON(w io.Writer, doc any) error {
 	return err
 }
 
-// compact is doc as JSON on one line.
+// compact returns doc as JSON on one line.
 func compact(doc any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -51,8 +51,8 @@ func compact(doc any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// escape writes each character of text that is neither printable nor a line
-// break by means of as. All of them stand in strings.
+// escape replaces, using as, each character of text that is neither printable nor a line break. All of them are in
+// strings.
 func escape(text []byte, as func(*bytes.Buffer, rune)) []byte {
 	safe := func(r rune) bool { return unicode.IsPrint(r) || r == '\n' }
 	if !bytes.ContainsFunc(text, func(r rune) bool { return !safe(r) }) {
@@ -77,10 +77,10 @@ func escapeJSON(out *bytes.Buffer, r rune) {
 	fmt.Fprintf(out, `\u%04x`, r)
 }
 
-// escapeYAML is also for JSON that YAML reads: it has no surrogate pairs.
+// escapeYAML is also for JSON read as YAML, which has no surrogate pairs.
 func escapeYAML(out *bytes.Buffer, r rune) { fmt.Fprintf(out, `\U%08x`, r) }
 
-// YAML writes doc, a struct, with the names and the order of its JSON.
+// YAML writes doc, a struct, with the names and order of its JSON.
 func YAML(w io.Writer, doc any) error {
 	b, err := compact(doc)
 	if err != nil {
@@ -108,8 +108,8 @@ func YAML(w io.Writer, doc any) error {
 	return err
 }
 
-// writeField writes one field of a document, a list item by item: until the end
-// of a value yaml keeps all that it makes of it, which is many times its text.
+// writeField writes one field of a document, a list item by item: yaml keeps everything it builds for a value until
+// its end, many times the size of its text.
 func writeField(out *bytes.Buffer, name any, value json.RawMessage) error {
 	var items []json.RawMessage
 	if value[0] == '[' {
@@ -127,7 +127,7 @@ func writeField(out *bytes.Buffer, name any, value json.RawMessage) error {
 		if err != nil {
 			return err
 		}
-		if i > 0 { // the name stands before the first item
+		if i > 0 { // the name precedes the first item
 			_, text, _ = bytes.Cut(text, []byte("\n"))
 		}
 		out.Write(text)
@@ -135,7 +135,7 @@ func writeField(out *bytes.Buffer, name any, value json.RawMessage) error {
 	return nil
 }
 
-// toYAML is JSON as YAML in block style.
+// toYAML converts JSON to block style YAML.
 func toYAML(text []byte) ([]byte, error) {
 	var n yaml.Node
 	if err := yaml.Unmarshal(escape(text, escapeYAML), &n); err != nil {
@@ -154,7 +154,7 @@ func toYAML(text []byte) ([]byte, error) {
 	return escape(out.Bytes(), escapeYAML), nil
 }
 
-// block takes the flow style of JSON from n and everything below it.
+// block removes JSON's flow style from n and everything below it.
 func block(n *yaml.Node) {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" || plain(n.Value) {
 		n.Style = 0
@@ -169,8 +169,8 @@ func block(n *yaml.Node) {
 	}
 }
 
-// plain reports whether a string may go without quotes: the words that YAML 1.1
-// takes for a truth value and the characters that escape knows of may not.
+// plain reports whether a string may be unquoted: YAML 1.1's words for booleans and the characters that escape
+// handles may not.
 func plain(s string) bool {
 	switch strings.ToLower(s) {
 	case "y", "n", "yes", "no", "on", "off":

@@ -84,7 +84,7 @@ func undoWords(p *fixes.PlanSummary) string {
 	return ", can be undone: ovnctl fix undo"
 }
 
-// Outcome writes what came of a repair as text.
+// Outcome writes the result of a repair as text.
 func Outcome(w io.Writer, s Style, o fixes.Outcome) error {
 	out := &doctorPrinter{tracePrinter: tracePrinter{style: s}}
 	words := []Span{{strings.ToUpper(string(o.State)), repairLook(o.State)}}
@@ -157,7 +157,7 @@ func RunTable(runs []*fixes.Run) *Table {
 	return t
 }
 
-// Undo writes as text what undoing a run means.
+// Undo writes as text what undoing a run does.
 func Undo(w io.Writer, s Style, r *fixes.Run) error {
 	out := &doctorPrinter{tracePrinter: tracePrinter{style: s}}
 	out.put(0, 2, Span{"UNDO  ", Title}, Span{fmt.Sprintf("run %d: %s", r.ID, r.Title), Title}, Span{"  of " + r.When()[:19] + "Z", Faint})

@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/flowtable"
 )
 
-// Flows writes the flows of a bridge as a table, with wide all of their columns.
+// Flows writes a bridge's flows as a table; wide shows all columns.
 func Flows(w io.Writer, s Style, wide bool, t flowtable.FlowTable) error {
 	head := fmt.Sprintf("%s  bridge %s  %s", t.Node, t.Bridge, count(t.Found, "flow"))
 	if t.Found != t.Total {
@@ -68,8 +68,7 @@ func rate(r *float64) string {
 	return strconv.FormatFloat(*r, 'f', 1, 64)
 }
 
-// Megaflows writes the datapath's cache: how well it works, then its entries,
-// each with the OpenFlow rules that it came from.
+// Megaflows writes the OVS datapath's flow cache: its statistics, then its entries, each with its OpenFlow rules.
 func Megaflows(w io.Writer, s Style, c flowtable.Cache) error {
 	var out strings.Builder
 	line := func(indent int, l ...Span) {

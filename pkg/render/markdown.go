@@ -6,12 +6,10 @@ import (
 	"strings"
 )
 
-// markdownSpecial are the characters that mean something within a line of
-// Markdown or of the HTML that it may hold.
+// markdownSpecial are the characters with a meaning within a line of Markdown or its HTML.
 const markdownSpecial = "\\`*[]<>|~&"
 
-// Markdown is text as Markdown shows it unchanged: clean, on one line, with no
-// character that means something there.
+// Markdown escapes text so that Markdown shows it unchanged: cleaned, on one line, without special characters.
 func Markdown(text string) string {
 	text = Clean(text)
 	var b strings.Builder
@@ -24,8 +22,8 @@ func Markdown(text string) string {
 	return b.String()
 }
 
-// inWord reports whether the character at i has a letter or digit on either
-// side: an underscore there is only an underscore.
+// inWord reports whether the character at i has a letter or digit on either side: there an underscore needs no
+// escape.
 func inWord(text string, i int) bool {
 	return i > 0 && i+1 < len(text) && alphanumeric(text[i-1]) && alphanumeric(text[i+1])
 }
@@ -34,7 +32,7 @@ func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// MarkdownCode is text as code within a line of Markdown.
+// MarkdownCode formats text as code within a line of Markdown.
 func MarkdownCode(text string) string {
 	text = strings.ReplaceAll(Clean(text), "|", `\|`)
 	fence := "`"
@@ -47,7 +45,7 @@ func MarkdownCode(text string) string {
 	return fence + text + fence
 }
 
-// WriteMarkdownTables writes the tables that have rows, each below a heading.
+// WriteMarkdownTables writes the tables that have rows, each under a heading.
 func WriteMarkdownTables(w io.Writer, tables ...*Table) error {
 	var b strings.Builder
 	for _, t := range tables {

@@ -12,7 +12,7 @@ import (
 // PathsFormats are the formats that [Paths] knows, the default first.
 var PathsFormats = []string{"tree", "json", "yaml", "md"}
 
-// Paths writes in one of [PathsFormats] where two paths diverge.
+// Paths writes where two paths diverge, in one of [PathsFormats].
 func Paths(w io.Writer, s Style, format string, doc compare.PathsDocument) error {
 	switch format {
 	case "json", "yaml":
@@ -83,7 +83,7 @@ func (p *comparePrinter) parting(doc compare.PathsDocument) {
 	p.wayStep("B", doc.Divergence.B)
 }
 
-// wayStep writes the step of one side.
+// wayStep prints one side's step.
 func (p *comparePrinter) wayStep(name string, s *compare.PathStep) {
 	if s == nil {
 		p.line(2, Span{name + "  ", Title}, Span{"has no such step", Plain})

@@ -19,7 +19,7 @@ import (
 // ReachFormats are the formats that [Reach] knows, the default first.
 var ReachFormats = []string{"table", "wide", "list", "expect", "json", "yaml", "csv", "md"}
 
-// ReachView is what the formats for people show beside the result.
+// ReachView is what the text formats show besides the result.
 type ReachView struct {
 	Notes []string
 	Next  []string // commands to run next
@@ -53,12 +53,12 @@ func Reach(w io.Writer, s Style, format string, doc reach.Document, v ReachView)
 	return p.err
 }
 
-// A reachPrinter collects lines as a trace's printer does, and writes tables between them.
+// A reachPrinter collects lines like a tracePrinter, and writes tables between them.
 type reachPrinter struct {
 	tracePrinter
 	w      io.Writer
 	result *reach.Result
-	err    error // the first one of the writer
+	err    error // first write error
 }
 
 func (p *reachPrinter) flush() {
@@ -67,7 +67,7 @@ func (p *reachPrinter) flush() {
 	}
 }
 
-// table writes a table behind an empty line.
+// table writes a table after an empty line.
 func (p *reachPrinter) table(t *Table) {
 	if t.Len() == 0 {
 		return
@@ -79,7 +79,7 @@ func (p *reachPrinter) table(t *Table) {
 	}
 }
 
-// head says what was asked and what came of it.
+// head prints the question and its result.
 func (p *reachPrinter) head(notes []string) {
 	r := p.result
 	p.put(0, 2, Span{asked(r), Title}, Span{Text: fmt.Sprintf("  %s → %s, %s: %s",
@@ -89,7 +89,7 @@ func (p *reachPrinter) head(notes []string) {
 	}
 }
 
-// asked is the question, or the list that the pairs were compared with.
+// asked returns the question, or the list that the pairs were compared with.
 func asked(r *reach.Result) string {
 	switch {
 	case r.Expect != nil:
@@ -119,14 +119,14 @@ func count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what
 }
 
-// An outcomeCount is how many pairs have an outcome.
+// An outcomeCount is the number of pairs with an outcome.
 type outcomeCount struct {
 	outcome journey.Outcome
 	n       int
 	words   string
 }
 
-// outcomes are those that occur, the best first.
+// outcomes returns the outcomes that occur, best first.
 func outcomes(t reach.Tally) []outcomeCount {
 	all := []outcomeCount{
 		{journey.Delivered, t.Delivered, "delivered"}, {journey.Rejected, t.Rejected, "rejected"}, {journey.Consumed, t.Consumed, "consumed"},
@@ -143,7 +143,7 @@ func tally(t reach.Tally) string {
 	return cmp.Or(strings.Join(parts, ", "), "none to ask")
 }
 
-// signs are the outcomes as one character, in UTF-8 and in ASCII.
+// signs are one-character outcomes, in UTF-8 and ASCII.
 var signs = map[journey.Outcome][2]string{
 	journey.Delivered: {"✓", "+"}, journey.Rejected: {"r", "r"}, journey.Consumed: {"c", "c"},
 	journey.Dropped: {"✗", "x"}, journey.Unknown: {"?", "?"}, "": {"·", "."},
@@ -160,7 +160,7 @@ func (s Style) sign(o journey.Outcome) Span {
 	return Span{text, look}
 }
 
-// legend explains the signs that occur in a matrix.
+// legend explains the signs used in a matrix.
 func (p *reachPrinter) legend() {
 	shown := outcomes(p.result.Summary)
 	if p.result.Summary.Pairs < len(p.result.From)*len(p.result.To) {
@@ -173,11 +173,11 @@ func (p *reachPrinter) legend() {
 	p.put(0, 0, spans...)
 }
 
-// fewest is how many senders and receivers have rows and columns of their own in any case.
+// fewest is how many senders and receivers always get rows and columns of their own.
 const fewest = 12
 
-// matrix shows every group of senders as a row and every group of receivers as a column, in as many blocks of columns as
-// are needed for the width.
+// matrix prints each group of senders as a row and each group of receivers as a column, in as many blocks of columns
+// as the width requires.
 func (p *reachPrinter) matrix(wide bool) {
 	m := p.result.Matrix(!wide && max(len(p.result.From), len(p.result.To)) > fewest)
 	if m == nil || p.result.Summary.Pairs == 0 {
@@ -207,7 +207,7 @@ func (p *reachPrinter) matrix(wide bool) {
 	p.members(m)
 }
 
-// names are what groups are called at the edge of the matrix. Receivers that are asked for something of their own say so.
+// names returns the groups' names for the edge of the matrix. Receivers with a protocol of their own include it.
 func (p *reachPrinter) names(groups []reach.Group) []string {
 	var out []string
 	for _, g := range groups {
@@ -220,10 +220,10 @@ func (p *reachPrinter) names(groups []reach.Group) []string {
 	return out
 }
 
-// maxHeading is how wide a row is at most before numbers stand for the names of the columns, where the stream has no width.
+// maxHeading is the maximum width of a row before numbers replace the columns' names, if the stream has no width.
 const maxHeading = 160
 
-// fits reports whether a row has room for the names of all columns.
+// fits reports whether a row has room for all columns' names.
 func (p *reachPrinter) fits(rows, columns []string) bool {
 	total := widest(rows)
 	for _, c := range columns {
@@ -240,7 +240,7 @@ func widest(names []string) int {
 	return n
 }
 
-// receivers says which receivers the numbers of columns stand for.
+// receivers lists the receivers that the column numbers stand for.
 func (p *reachPrinter) receivers(columns []string) {
 	var spans []Span
 	for i, c := range columns {
@@ -250,7 +250,7 @@ func (p *reachPrinter) receivers(columns []string) {
 	p.put(0, 2, append([]Span{{"receivers  ", Title}}, spans...)...)
 }
 
-// block is where the columns end that fit beside the names of the rows.
+// block returns the end of the columns that fit beside the row names.
 func (p *reachPrinter) block(rows, columns []string, first int) int {
 	if p.style.Width == 0 {
 		return len(columns)
@@ -266,7 +266,7 @@ func (p *reachPrinter) block(rows, columns []string, first int) int {
 	return last
 }
 
-// grid is the columns from first up to last of a matrix.
+// grid returns the columns from first up to last of a matrix.
 func (p *reachPrinter) grid(m *reach.Matrix, rows, columns []string, first, last int) *Table {
 	t := &Table{Header: append([]string{"FROM / TO"}, columns[first:last]...)}
 	for i, name := range rows {
@@ -279,7 +279,7 @@ func (p *reachPrinter) grid(m *reach.Matrix, rows, columns []string, first, last
 	return t
 }
 
-// members lists who is in the groups whose names do not tell it.
+// members lists the members of groups whose names do not show them.
 func (p *reachPrinter) members(m *reach.Matrix) {
 	named := map[string]bool{}
 	for _, g := range slices.Concat(m.From, m.To) {
@@ -298,7 +298,7 @@ func (p *reachPrinter) members(m *reach.Matrix) {
 	}
 }
 
-// reasons is why pairs are not delivered, by the policy that stops most of them.
+// reasons lists why pairs are not delivered, by the policy that stops most of them.
 func reasons(r *reach.Result) *Table {
 	t := &Table{Title: "Not delivered", Header: []string{"POLICY", "CAUSE", "OUTCOME", "PAIRS"}}
 	for _, refusal := range r.Refusals() {
@@ -313,7 +313,7 @@ func reasons(r *reach.Result) *Table {
 	return t
 }
 
-// causeText is a cause in words.
+// causeText describes a cause.
 func causeText(c *reach.Cause) string {
 	text := c.Text
 	if c.Stage != "" {
@@ -325,13 +325,13 @@ func causeText(c *reach.Cause) string {
 	return text
 }
 
-// What is shown below a matrix; the list has all of it.
+// Limits of what is shown below a matrix; the list has everything.
 const (
 	policiesShown = 20
-	bundlesShown  = 5 // of each cause
+	bundlesShown  = 5 // per cause
 )
 
-// refusals lists the pairs that are not delivered, by policy and cause.
+// refusals prints the pairs that are not delivered, by policy and cause.
 func (p *reachPrinter) refusals(policies, bundles int) {
 	all := p.result.Refusals()
 	for _, refusal := range all[:min(len(all), policies)] {
@@ -340,7 +340,7 @@ func (p *reachPrinter) refusals(policies, bundles int) {
 		for _, c := range refusal.Causes {
 			text := Span{causeText(c.Cause), outcomeLook(c.Outcome)}
 			switch {
-			case c.Object == nil && c.Stage == "" && !c.Reply: // the title says it
+			case c.Object == nil && c.Stage == "" && !c.Reply: // already in the title
 				text.Text = string(c.Outcome)
 			case c.Reply || !c.Kind.SaysOutcome():
 				text.Text = string(c.Outcome) + ": " + text.Text
@@ -360,7 +360,7 @@ func (p *reachPrinter) refusals(policies, bundles int) {
 	}
 }
 
-// differences lists the pairs that are not as expected.
+// differences prints the pairs that are not as expected.
 func (p *reachPrinter) differences() {
 	e := p.result.Expect
 	p.add()
@@ -417,10 +417,10 @@ func reachMarkdown(w io.Writer, r *reach.Result, v ReachView) error {
 	return WriteMarkdownTables(w, append(tables, reasons(r))...)
 }
 
-// reachCSV writes one record a pair.
+// reachCSV writes one record per pair.
 func reachCSV(w io.Writer, r *reach.Result) error {
 	out := csv.NewWriter(w)
-	_ = out.Write([]string{"from", "to", "protocol", "port", "outcome", "policy", "cause"}) // Flush has the error
+	_ = out.Write([]string{"from", "to", "protocol", "port", "outcome", "policy", "cause"}) // Flush returns the error
 	for p := range r.Pairs() {
 		record := []string{Clean(p.From), Clean(p.To), p.Protocol, strconv.Itoa(p.Port), string(p.Outcome), "", ""}
 		if p.Cause != nil {
@@ -435,7 +435,7 @@ func reachCSV(w io.Writer, r *reach.Result) error {
 	return out.Error()
 }
 
-// reachList writes the pairs as a list that --expect takes.
+// reachList writes the pairs as a list for --expect.
 func reachList(w io.Writer, r *reach.Result) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "# FROM -> TO PROTOCOL/PORT allow|deny\n")
@@ -452,7 +452,7 @@ func reachList(w io.Writer, r *reach.Result) error {
 	return out.Flush()
 }
 
-// reachDocument writes a document and then its pairs, one a line: there may be too many of them to hold all at once.
+// reachDocument writes a document and then its pairs, one per line: there may be too many to hold at once.
 func reachDocument(w io.Writer, format string, doc reach.Document) error {
 	var head bytes.Buffer
 	doc.Pairs = []reach.Pair{}

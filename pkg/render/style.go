@@ -9,16 +9,15 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// Style says what a stream can show. It is decided once per stream by the
-// command, never by the renderers and never from another stream.
+// Style is what a stream can show. The command decides it once per stream, never a renderer, and never from another
+// stream.
 type Style struct {
-	Color bool // escape sequences may be written
-	Width int  // columns to lay out for; 0 means unlimited, as for a pipe
-	ASCII bool // the stream cannot show UTF-8: draw with ASCII only
+	Color bool // escape sequences are allowed
+	Width int  // columns available; 0 means unlimited, as for a pipe
+	ASCII bool // the stream cannot show UTF-8: use only ASCII
 }
 
-// A Look is how a piece of text is painted. It never carries the meaning alone:
-// there is always a word beside it.
+// A Look is how text is styled. It never carries the meaning alone: there is always a word with it.
 type Look int
 
 // The looks.
@@ -30,7 +29,7 @@ const (
 	Good
 	Warn
 	Bad
-	Deciding // a part of a match on which an answer rests: underlined
+	Deciding // a part of a match that decided: underlined
 )
 
 var paints = map[Look]*color.Color{
@@ -44,14 +43,14 @@ var paints = map[Look]*color.Color{
 	Deciding: painter(color.Underline),
 }
 
-// painter is a colour that does not ask whether standard output is a terminal.
+// painter returns a color that does not check whether standard output is a terminal.
 func painter(a ...color.Attribute) *color.Color {
 	c := color.New(a...)
 	c.EnableColor()
 	return c
 }
 
-// paint returns text, which must be clean, in a look.
+// paint returns text, which must be clean, styled with a look.
 func (s Style) paint(text string, look Look) string {
 	c := paints[look]
 	if !s.Color || c == nil || text == "" {
@@ -60,17 +59,16 @@ func (s Style) paint(text string, look Look) string {
 	return c.Sprint(text)
 }
 
-// A Span is a piece of text as it was read, and its look.
+// A Span is a piece of raw text and its look.
 type Span struct {
 	Text string
 	Look Look
 }
 
-// A Line is text in several looks. Nothing in it needs to be clean: the writers
-// of this package clean what they write.
+// A Line is text in several looks. It need not be clean: the writers of this package clean it.
 type Line []Span
 
-// Text is a Line in one look.
+// Text returns a Line in one look.
 func Text(text string, look ...Look) Line {
 	l := Plain
 	if len(look) > 0 {
@@ -79,7 +77,7 @@ func Text(text string, look ...Look) Line {
 	return Line{{Text: text, Look: l}}
 }
 
-// String is the line without its looks.
+// String returns the line without looks.
 func (l Line) String() string {
 	var b strings.Builder
 	for _, s := range l {
@@ -88,13 +86,12 @@ func (l Line) String() string {
 	return b.String()
 }
 
-// columns counts as a terminal does, whatever the locale.
+// columns measures as a terminal does, whatever the locale.
 var columns = &runewidth.Condition{}
 
 func width(s string) int { return columns.StringWidth(s) }
 
-// prepare returns l as this stream can show it: clean, and in ASCII where it
-// must be.
+// prepare returns l as this stream can show it: clean, and in ASCII if necessary.
 func (s Style) prepare(l Line) Line {
 	out := make(Line, 0, len(l))
 	for _, span := range l {
@@ -117,7 +114,7 @@ func (s Style) clean(text string) string {
 
 var asciiSymbols = strings.NewReplacer("→", "->", "←", "<-", "↔", "<->", "…", "...", "–", "-", "×", "x", "·", "-")
 
-// lineWidth is the number of columns of a prepared line.
+// lineWidth returns the number of columns of a prepared line.
 func lineWidth(l Line) int {
 	n := 0
 	for _, s := range l {
@@ -126,7 +123,7 @@ func lineWidth(l Line) int {
 	return n
 }
 
-// painted is a prepared line with its looks, without blanks at its end.
+// painted returns a prepared line with its looks, without trailing blanks.
 func (s Style) painted(l Line) string {
 	var b strings.Builder
 	end := len(l)
@@ -143,22 +140,22 @@ func (s Style) painted(l Line) string {
 	return b.String()
 }
 
-// phrase puts words one behind the other, without the empty ones.
+// phrase joins the non-empty words.
 func phrase(sep string, words ...string) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), sep)
 }
 
-// behind puts a text behind the word that says what it is; empty if the text is.
+// behind puts text after the word that labels it; empty if the text is.
 func behind(word, text string) string {
 	return when(text != "", word+" "+text)
 }
 
-// numbered puts a number behind the word that says what it is; empty if it is zero.
+// numbered puts a number after the word that labels it; empty if zero.
 func numbered(word string, n int) string {
 	return when(n != 0, fmt.Sprintf("%s %d", word, n))
 }
 
-// when is a text where a condition holds, else empty.
+// when returns text if the condition holds, else "".
 func when(holds bool, text string) string {
 	if !holds {
 		return ""

@@ -11,25 +11,24 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// A Table is rows of cells below a header, in aligned columns.
+// A Table is rows of cells under a header, in aligned columns.
 type Table struct {
 	Title  string
 	Header []string
 	rows   [][]Line
 }
 
-// Row appends a row. It has as many cells as the header.
+// Row appends a row, with as many cells as the header.
 func (t *Table) Row(cells ...Line) { t.rows = append(t.rows, cells) }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
 
-// leastCell is what a cell is shortened to at most.
+// leastCell is the minimum width of a shortened cell.
 const leastCell = 6
 
-// WriteTables writes the tables that have rows, with an empty line between them.
-// Where cut is true and the stream has a width, the widest columns are shortened
-// until a row fits.
+// WriteTables writes the tables that have rows, separated by empty lines. If cut is true and the stream has a width,
+// the widest columns are shortened until a row fits.
 func WriteTables(w io.Writer, s Style, cut bool, tables ...*Table) error {
 	first := true
 	for _, t := range tables {
@@ -79,8 +78,7 @@ func (t *Table) write(w io.Writer, s Style, cut bool) error {
 	return err
 }
 
-// align lays out rows of prepared cells, the first of which is the header, one
-// line each.
+// align lays out rows of prepared cells, the header first, one line each.
 func align(rows [][]Line) ([]string, error) {
 	var b bytes.Buffer
 	table := tablewriter.NewTable(&b,
@@ -126,8 +124,8 @@ func texts(cells []Line) []string {
 	return out
 }
 
-// paintCells paints the cells where they stand in a line that was laid out
-// without looks: escape sequences have no width, so they come last.
+// paintCells styles the cells in a line that was laid out without looks: escape sequences have no width, so they come
+// last.
 func (s Style) paintCells(line string, cells []Line) string {
 	var b strings.Builder
 	for _, cell := range cells {
@@ -144,7 +142,7 @@ func (s Style) paintCells(line string, cells []Line) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// shorten cuts the widest columns until a row fits into the stream.
+// shorten cuts the widest columns until a row fits the stream.
 func shorten(rows [][]Line, s Style) {
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {
@@ -171,8 +169,8 @@ func shorten(rows [][]Line, s Style) {
 	}
 }
 
-// widestColumn is the column to shorten next, -1 if none can be. The first, which
-// has the name, and the last, which has the state, are the last to be.
+// widestColumn returns the next column to shorten, -1 if none can be. The first, with the name, and the last, with
+// the state, are shortened last.
 func widestColumn(widths []int) int {
 	inner := widths[:max(len(widths)-1, 0)]
 	for _, columns := range [][]int{inner, widths} {
@@ -189,8 +187,7 @@ func widestColumn(widths []int) int {
 	return -1
 }
 
-// cut is a prepared line of at most n columns, with a mark where something is
-// missing.
+// cut returns a prepared line of at most n columns, with a mark if truncated.
 func (s Style) cut(l Line, n int) Line {
 	if lineWidth(l) <= n {
 		return l

@@ -13,15 +13,14 @@ import (
 // TopologyFormats are the formats that [Topology] writes, the default first.
 var TopologyFormats = []string{"tree", "table", "wide", "json", "yaml", "md", "dot", "mermaid"}
 
-// A TopologyView is how a Topology is shown as text.
+// A TopologyView controls how a Topology is shown as text.
 type TopologyView struct {
-	From  []string // what was read, a line each
-	Notes []string // those of the document that are not told elsewhere
-	// Focus are the UUIDs of the objects that were asked for: there is all about
-	// them. Without any, the whole topology is shown in brief.
+	From  []string // what was read, one per line
+	Notes []string // the document's notes that are not shown elsewhere
+	// Focus are the UUIDs of the objects asked for, which are shown in full. If empty, the whole topology is shown in
+	// brief.
 	Focus []string
-	// Labels are what people call the chassis, by name, also those that are not in
-	// the document.
+	// Labels are the display names of the chassis, by name, including those not in the document.
 	Labels map[string]string
 }
 
@@ -49,12 +48,12 @@ func Topology(w io.Writer, s Style, format string, doc *topology.Document, view 
 	return fmt.Errorf("no format %q for a topology", format)
 }
 
-// topologyText is a document with what its text needs to know.
+// topologyText is a document with lookup data for its text.
 type topologyText struct {
 	*topology.Document
 	view               TopologyView
-	hosts              map[string]string // name of a chassis to its label
-	zones              bool              // more than one
+	hosts              map[string]string // chassis name to label
+	zones              bool              // more than one zone
 	focus              map[string]bool   // by UUID
 	onSwitch, onRouter map[string][]*topology.Port
 	byUUID             map[string]*topology.Port
@@ -100,7 +99,7 @@ func newTopologyText(doc *topology.Document, view TopologyView) *topologyText {
 // part reports whether only a part was asked for.
 func (t *topologyText) part() bool { return len(t.focus) > 0 }
 
-// label is what people call a chassis.
+// label returns the display name of a chassis.
 func (t *topologyText) label(chassis string) string {
 	if host := t.hosts[chassis]; host != "" {
 		return host
@@ -115,7 +114,7 @@ func chassisLabel(c *topology.Chassis) string {
 	return c.Name
 }
 
-// otherName is a port's name where its label is another.
+// otherName returns a port's name if it differs from its label.
 func otherName(p *topology.Port) string {
 	if p.Label() == p.Name {
 		return ""
@@ -123,12 +122,12 @@ func otherName(p *topology.Port) string {
 	return p.Name
 }
 
-// portType names the type of a port in a word.
+// portType returns the type of a port in a word.
 func portType(p *topology.Port) string {
 	switch {
 	case p.Pod != "":
 		return "pod"
-	case p.Device != "" && p.Type != "localport": // which serves metadata
+	case p.Device != "" && p.Type != "localport": // a localport serves metadata
 		return "vm"
 	case p.Kind == topology.RouterPort && p.Type != "chassisredirect":
 		return "router port"
@@ -154,7 +153,7 @@ func stateLook(state string) Look {
 	return Faint
 }
 
-// portStates counts the ports by their states; those that have none, by their types.
+// portStates counts the ports by state, or by type if they have no state.
 func (t *topologyText) portStates() Line {
 	count := map[string]int{}
 	var types []string
@@ -188,7 +187,7 @@ func (t *topologyText) portStates() Line {
 	return append(states, Span{Text: ")"})
 }
 
-// summary counts what there is, a line each.
+// summary counts the objects, one line per kind.
 func (t *topologyText) summary() []Line {
 	line := counted(nil, len(t.Switches), "switch", "switches")
 	line = counted(line, len(t.Routers), "router", "routers")
@@ -240,8 +239,8 @@ func counted(l Line, n int, one, many string) Line {
 	return append(l, Span{Text: fmt.Sprintf("%d %s", n, word)})
 }
 
-// troubles are the ports and tunnels that are down, and gateways that are not
-// where they should be, each with the reason.
+// troubles returns the ports and tunnels that are down, and gateways not on their expected chassis, each with the
+// reason.
 func (t *topologyText) troubles() [][]Line {
 	var out [][]Line
 	for _, p := range t.Ports {

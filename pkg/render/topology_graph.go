@@ -8,7 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// A drawing is the topology as vertices and edges, for Graphviz and Mermaid.
+// A drawing is the topology as a graph, for Graphviz and Mermaid.
 type drawing struct {
 	vertices []vertex
 	edges    []edge
@@ -38,8 +38,8 @@ const (
 	shapeBridge
 )
 
-// draw makes the drawing: datapaths joined by their patches, ports on their
-// switch, chassis joined by tunnels, bridges with their uplinks on their node.
+// draw builds the drawing: datapaths joined by their patches, ports on their switch, chassis joined by tunnels,
+// bridges with their uplinks on their node.
 func draw(t *topology.Topology) *drawing {
 	d := &drawing{ids: map[string]string{}}
 	for _, r := range t.Routers {
@@ -108,7 +108,7 @@ func (d *drawing) vertex(object string, s shape, down bool, label ...string) {
 	d.vertices = append(d.vertices, vertex{id, s, label, down})
 }
 
-// edge joins two objects that are both drawn.
+// edge joins two objects if both are drawn.
 func (d *drawing) edge(from, to, label string, dashed bool) {
 	if d.ids[from] != "" && d.ids[to] != "" {
 		d.edges = append(d.edges, edge{d.ids[from], d.ids[to], label, dashed})
@@ -146,7 +146,7 @@ func topologyDOT(w io.Writer, t *topology.Topology) error {
 	return err
 }
 
-// dotString is lines as a quoted string of the DOT language.
+// dotString returns lines as a quoted DOT string.
 func dotString(lines []string) string {
 	escaped := make([]string, len(lines))
 	for i, l := range lines {
@@ -187,8 +187,7 @@ func topologyMermaid(w io.Writer, t *topology.Topology) error {
 	return err
 }
 
-// mermaidString is lines as a quoted label of Mermaid, whose escapes are those of
-// HTML with a # for the &.
+// mermaidString returns lines as a quoted Mermaid label, whose escapes are HTML's with # instead of &.
 func mermaidString(lines []string) string {
 	escaped := make([]string, len(lines))
 	for i, l := range lines {

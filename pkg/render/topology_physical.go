@@ -8,13 +8,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// A service is the load balancers of one name.
+// A service is the load balancers with one name.
 type service struct {
 	name, kind string
 	balancers  []*topology.LoadBalancer
 }
 
-// services are the load balancers by what they are for, in order.
+// services returns the load balancers grouped by service, in order.
 func (t *topologyText) services() []*service {
 	var out []*service
 	byName := map[string]*service{}
@@ -34,8 +34,7 @@ func (t *topologyText) services() []*service {
 	return out
 }
 
-// balancers are the load balancers, by service. In brief, the virtual addresses
-// that lead to the same backends are one line.
+// balancers returns the load balancers, by service. In brief, virtual addresses with the same backends share a line.
 func (t *topologyText) balancers() []*Tree {
 	var out []*Tree
 	services := t.services()
@@ -114,7 +113,7 @@ func backends(all []string, few int) Line {
 	return l
 }
 
-// appliedTo says in short what has a load balancer.
+// appliedTo summarizes what has a load balancer.
 func appliedTo(lb *topology.LoadBalancer) string {
 	return phrase("; ", behind("on group", strings.Join(lb.Groups, ", ")),
 		appliedToRefs(lb.Switches, "switch", "switches"), appliedToRefs(lb.Routers, "router", "routers"))
@@ -134,7 +133,7 @@ func appliedToRefs(refs []topology.Ref, one, many string) string {
 	return behind("on "+many, strings.Join(names, ", "))
 }
 
-// portGroups are listed where a part was asked for.
+// portGroups are listed only if a part was asked for.
 func (t *topologyText) portGroups() []*Tree {
 	if !t.part() {
 		return nil
@@ -164,7 +163,7 @@ func actionLook(action string) Look {
 	return Good
 }
 
-// physical is a tree for each chassis and each node that is none.
+// physical returns a tree for each chassis, and for each node that is not one.
 func (t *topologyText) physical() []*Tree {
 	nodes := map[string]*topology.Node{}
 	for _, n := range t.Nodes {
@@ -247,10 +246,8 @@ func (t *topologyText) nodeTree(tree *Tree, n *topology.Node) {
 	}
 }
 
-// worthALine reports whether a port of a bridge is to be shown: all of them
-// where the bridge or its node was asked for or there is no OVN, otherwise those
-// of ports that were asked for and those that are faulty. The others are told
-// elsewhere.
+// worthALine reports whether to show a bridge's port: every one if the bridge or its node was asked for or there is
+// no OVN, otherwise those of ports asked for and faulty ones. The others are shown elsewhere.
 func (t *topologyText) worthALine(n *topology.Node, b *topology.Bridge, p *topology.BridgePort) bool {
 	if t.focus[b.UUID] || t.focus[n.UUID] || n.IntegrationBridge == "" || len(t.Ports) == 0 {
 		return true
@@ -283,7 +280,7 @@ func bridgePort(p *topology.BridgePort) []Line {
 		facts = append(facts,
 			when(bond, i.Name), numbered("ofport", max(i.OFPort, 0)), when(i.Type != p.Role, i.Type),
 			behind("peer", i.Options["peer"]), behind("remote_ip", i.Options["remote_ip"]), behind("key", i.Options["key"]),
-			when(i.LinkState == "down" && p.Role != topology.RoleLocal, "link down")) // its own port is down where nobody uses it
+			when(i.LinkState == "down" && p.Role != topology.RoleLocal, "link down")) // a bridge's own port is down if unused
 		if i.Error != "" {
 			ports = append(ports, Span{Text: i.Error, Look: Bad})
 		} else if i.OFPort < 0 {
@@ -293,7 +290,7 @@ func bridgePort(p *topology.BridgePort) []Line {
 	return append(cells, Text(phrase(", ", facts...)), ports)
 }
 
-// chassisTunnels adds how a chassis reaches the others.
+// chassisTunnels adds the tunnels of a chassis.
 func (t *topologyText) chassisTunnels(tree *Tree, c *topology.Chassis) {
 	type line struct {
 		to    string

@@ -17,7 +17,7 @@ func (t *topologyText) tables(w io.Writer, s Style, wide bool) error {
 	return WriteTables(w, s, !wide, t.tableList(wide)...)
 }
 
-// tableList is the topology as tables; wide adds rules, keys and UUIDs.
+// tableList returns the topology as tables; wide adds rules, keys and UUIDs.
 func (t *topologyText) tableList(wide bool) []*Table {
 	list := []*Table{t.switchTable(wide), t.routerTable(wide), t.portTable(wide), t.chassisTable(wide), t.bridgeTable(wide), t.tunnelTable(wide), t.balancerTable()}
 	if wide {
@@ -237,7 +237,7 @@ func (t *topologyText) bridgePortTable() *Table {
 	return tb
 }
 
-// markdown is the topology for a ticket: the summary, what is wrong, and tables.
+// markdown writes the topology for a ticket: the summary, what is wrong, and tables.
 func (t *topologyText) markdown(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("## Topology\n\n")

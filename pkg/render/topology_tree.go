@@ -8,17 +8,16 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// How many of each are listed before they are only counted.
+// How many of each are listed; the rest is only counted.
 const (
 	fewRules     = 4  // NAT rules and policies of a router
 	fewBalancers = 24 // services
-	fewVIPs      = 12 // of a service
-	fewBackends  = 4  // of a virtual address
-	fewTunnels   = 8  // of a chassis
+	fewVIPs      = 12 // per service
+	fewBackends  = 4  // per virtual address
+	fewTunnels   = 8  // per chassis
 )
 
-// tree is the topology as an operator reads it: what there is and what is wrong,
-// then the logical network, then the nodes.
+// tree writes the topology for operators: what there is and what is wrong, then the logical network, then the nodes.
 func (t *topologyText) tree(w io.Writer, s Style) error {
 	sections := []struct {
 		title string
@@ -80,7 +79,7 @@ func texts2lines(in []string) []*Tree {
 
 func (t *topologyText) logical() []*Tree {
 	var out []*Tree
-	for _, gateway := range []bool{false, true} { // the routers that are everywhere first
+	for _, gateway := range []bool{false, true} { // distributed routers first
 		for _, r := range t.Routers {
 			if (r.Chassis != "") == gateway {
 				out = append(out, t.router(r))
@@ -104,7 +103,7 @@ func (t *topologyText) router(r *topology.Router) *Tree {
 	}
 	for _, p := range t.onRouter[r.UUID] {
 		if p.Type == "chassisredirect" && t.byUUID[refUUID(p.Peer)] != nil {
-			continue // told with the port it stands for
+			continue // shown with its router port
 		}
 		t.port(tree, p)
 	}
@@ -150,7 +149,7 @@ func heading(kind, name, display string) Line {
 	return append(Line{{Text: kind + " "}}, nameLine(name, display)...)
 }
 
-// nameLine is a name, after what people call it.
+// nameLine returns a name, after its display name.
 func nameLine(name, display string) Line {
 	if display == "" {
 		return Text(name, Name)
@@ -158,7 +157,7 @@ func nameLine(name, display string) Line {
 	return Line{{Text: display, Look: Name}, {Text: " (" + name + ")", Look: Faint}}
 }
 
-// facts are the numbers that only the detailed view shows.
+// facts returns the numbers that only the detailed view shows.
 func (t *topologyText) facts(zone string, key int, uuid string) Line {
 	words := []string{when(t.zones, behind("zone", zone))}
 	if t.focus[uuid] {
@@ -195,7 +194,7 @@ func (t *topologyText) port(tree *Tree, p *topology.Port) {
 		if p.State == topology.StateNone {
 			state = Text("on every chassis", Faint)
 		}
-		if p.State != topology.StateDown { // what is down is told above, with the reason
+		if p.State != topology.StateDown { // down ports are listed above, with the reason
 			line.Cells = append(line.Cells, state)
 		} else {
 			line.Cells = append(line.Cells, Text("down: "+p.Reason, Bad))
@@ -206,8 +205,7 @@ func (t *topologyText) port(tree *Tree, p *topology.Port) {
 	}
 }
 
-// where says where a port is: its chassis and interface, or what is on its other
-// side.
+// where returns where a port is: its chassis and interface, or its peer.
 func (t *topologyText) where(p *topology.Port) Line {
 	switch {
 	case p.Type == "localnet":
@@ -255,7 +253,7 @@ func (t *topologyText) across(p *topology.Port) Line {
 	return nil
 }
 
-// gateway names the chassis that holds a gateway and those that may.
+// gateway lists the chassis that hosts a gateway and those that may.
 func (t *topologyText) gateway(g *topology.Gateway) Line {
 	if g == nil {
 		return nil
@@ -284,7 +282,7 @@ func (t *topologyText) gateway(g *topology.Gateway) Line {
 	return l
 }
 
-// localnet says through which bridges a localnet port leaves.
+// localnet lists the bridges through which a localnet port leaves.
 func (t *topologyText) localnet(p *topology.Port) Line {
 	network := p.Options["network_name"]
 	l := Text("network " + network)
@@ -306,7 +304,7 @@ func (t *topologyText) localnet(p *topology.Port) Line {
 	return l
 }
 
-// portDetail adds all there is about a port.
+// portDetail adds everything about a port.
 func (t *topologyText) portDetail(line *Tree, p *topology.Port) {
 	add := func(word, text string) {
 		if text != "" {
@@ -381,8 +379,7 @@ func natPlace(n *topology.NAT) string {
 	return phrase(" ", behind("at", n.LogicalPort), behind("by", n.GatewayPort), n.ExternalMAC)
 }
 
-// routes lists the default routes; the others are counted unless the router was
-// asked for.
+// routes lists the default routes; others are only counted unless the router was asked for.
 func (t *topologyText) routes(tree *Tree, r *topology.Router) {
 	more := 0
 	for _, route := range r.Routes {

@@ -10,16 +10,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
-// Trace writes a trace for people: the verdict first, then each direction hop by hop, and the next
-// command last. Verbose shows every table; without it only the steps that a person decided about are shown.
+// Trace writes a trace as text: the verdict first, then each direction hop by hop, and the next command last. Verbose
+// shows every table, otherwise only the steps that come from configuration.
 func Trace(w io.Writer, s Style, t *journey.Trace, notes []string, verbose bool) error {
 	p := &tracePrinter{style: s, verbose: verbose}
 	p.trace(t, notes)
 	return p.flush(w)
 }
 
-// TraceMarkdown writes a trace to be pasted into a ticket: the verdict in words, and the path as it is
-// printed for people.
+// TraceMarkdown writes a trace to be pasted into a ticket: the verdict in words, and the path as in the text format.
 func TraceMarkdown(w io.Writer, t *journey.Trace, notes []string, verbose bool) error {
 	title := fmt.Sprintf("**%s** %s to %s, %s: %s\n\n```\n", t.Verdict.Outcome, Markdown(endpointName(t.Request.From)),
 		Markdown(endpointName(t.Request.To)), protocol(t.Request), Markdown(t.Verdict.Sentence))
@@ -33,17 +32,17 @@ func TraceMarkdown(w io.Writer, t *journey.Trace, notes []string, verbose bool) 
 	return err
 }
 
-// A tracePrinter collects lines that are prepared for their stream.
+// A tracePrinter collects lines prepared for their stream.
 type tracePrinter struct {
 	style   Style
 	verbose bool
 	lines   []Line
 }
 
-// add adds a line that stays whole, such as a command.
+// add adds a line that is not wrapped, such as a command.
 func (p *tracePrinter) add(spans ...Span) { p.lines = append(p.lines, p.style.prepare(spans)) }
 
-// put adds a line behind indent blanks. What does not fit goes on below, behind hang blanks.
+// put adds a line indented by indent blanks. It wraps, with hang blanks before the continuation.
 func (p *tracePrinter) put(indent, hang int, spans ...Span) {
 	line := p.style.prepare(spans)
 	if p.style.Width == 0 {
@@ -117,7 +116,7 @@ func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
 	p.next(t.Next)
 }
 
-// disagreement says where a node is not as the databases have it.
+// disagreement prints where a node differs from the databases.
 func (p *tracePrinter) disagreement(d journey.Disagreement) {
 	what := phrase(" ", strings.ReplaceAll(string(d.Kind), "-", " "), behind("in", d.Stage), behind("of", d.Datapath), behind("on", d.Node))
 	p.put(2, 4, Span{what, Bad}, Span{Text: ": " + d.Sentence})
@@ -127,7 +126,7 @@ func (p *tracePrinter) disagreement(d journey.Disagreement) {
 	p.put(4, 6, Span{Text: "fix: "}, Span{d.Repair, Name})
 }
 
-// observed says what real packets did.
+// observed prints what real packets did.
 func (p *tracePrinter) observed(o *journey.Observation) {
 	if o == nil {
 		return
@@ -139,8 +138,8 @@ func (p *tracePrinter) observed(o *journey.Observation) {
 	p.put(2, 4, Span{Text: fmt.Sprintf("observed for %.3g s: ", o.Seconds)}, Span{string(o.Result), look}, Span{Text: ", " + o.Sentence})
 }
 
-// branches lists what became of the packet through each backend, and shows the path through the one that the
-// verdict is about; verbose, through all of them.
+// branches lists the outcome for each backend, and shows the path through the one that the verdict is
+// about; verbose, through all of them.
 func (p *tracePrinter) branches(t *journey.Trace) {
 	if len(t.Branches) == 0 {
 		return
@@ -184,7 +183,7 @@ func (p *tracePrinter) branches(t *journey.Trace) {
 	}
 }
 
-// branchName is what a branch goes through.
+// branchName returns what a branch goes through.
 func branchName(b journey.Branch) string {
 	names := slices.Clone(b.Through)
 	if b.Backend != "" {
@@ -214,7 +213,7 @@ func (p *tracePrinter) direction(name string, d *journey.Direction) {
 	p.put(0, 4, Span{end, outcomeLook(d.Verdict.Outcome)}, Span{Text: where(d.Verdict)})
 }
 
-// producer says what a direction was followed with.
+// producer returns how a direction was followed.
 func producer(d *journey.Direction) string {
 	if d.Producer == journey.LogicalFlows {
 		return state(d.State) + ", by the logical flows"
@@ -222,7 +221,7 @@ func producer(d *journey.Direction) string {
 	return state(d.State)
 }
 
-// where says where a direction ended, inside of the hop above it.
+// where returns where a direction ended, within the hop above it.
 func where(v journey.Verdict) string {
 	text := ""
 	switch {
@@ -260,7 +259,7 @@ func (p *tracePrinter) hop(h journey.Hop) {
 	}
 }
 
-// passed is what the last flow of a hop counted that all packets meet.
+// passed shows the counter of a hop's last flow that all packets match.
 func passed(h journey.Hop) []Span {
 	for _, s := range slices.Backward(h.Steps) {
 		if c := s.Counter; c != nil && !c.First {
@@ -270,7 +269,7 @@ func passed(h journey.Hop) []Span {
 	return nil
 }
 
-// counter is what a flow counted while it was watched.
+// counter shows what a flow counted while it was watched.
 func counter(c *journey.Counter) Span {
 	text := fmt.Sprintf("+%d", c.Packets)
 	switch {
@@ -284,8 +283,8 @@ func counter(c *journey.Counter) Span {
 
 func lost(s journey.Step) bool { return s.Counter != nil && s.Counter.Lost }
 
-// decides reports whether a step is one to show without being asked for: it carries out what is configured, or changes
-// where the packet goes. The ports that it crosses are in the line of the hop.
+// decides reports whether a step is shown by default: it carries out configuration, or changes where the packet goes.
+// The ports it crosses are on the hop's line.
 func decides(s journey.Step) bool {
 	return len(s.Notes) > 0 || s.Object != nil && !strings.HasSuffix(s.Object.Kind, "port")
 }
@@ -311,7 +310,7 @@ func tunnelMeaning(t *journey.Encapsulation) string {
 	return text
 }
 
-// stageColumn is where the words of a step begin.
+// stageColumn is where a step's words begin.
 const stageColumn = 28
 
 func (p *tracePrinter) step(s journey.Step) {
@@ -321,7 +320,7 @@ func (p *tracePrinter) step(s journey.Step) {
 		title = "table " + strconv.Itoa(s.Table)
 	}
 	words := p.words(s)
-	// The first words stand beside the stage, the others below them; where that is too narrow, all below it.
+	// The first words go beside the stage, the rest below them; if that is too narrow, all go below the stage.
 	column := stageColumn
 	if p.style.Width > 0 && p.style.Width < 2*stageColumn+narrowest {
 		column = indent + 2
@@ -345,7 +344,8 @@ func (p *tracePrinter) step(s journey.Step) {
 	}
 }
 
-// words are what is said of a step: the object that it carries out, verbose the flow and what it wrote, and what it did.
+// words returns the words of a step: the object that it carries out, verbose the flow and what it wrote, and what it
+// did.
 func (p *tracePrinter) words(s journey.Step) []Span {
 	var words []Span
 	if s.Object != nil {
@@ -357,7 +357,7 @@ func (p *tracePrinter) words(s journey.Step) []Span {
 		}
 		switch {
 		case s.Logical == nil:
-		case len(s.Decided) > 0: // the match comes below, with what decided
+		case len(s.Decided) > 0: // the match follows below, with what decided
 			words = append(words, Span{"→ " + s.Logical.Actions, Faint})
 		default:
 			words = append(words, Span{s.Logical.Match + " → " + s.Logical.Actions, Faint})

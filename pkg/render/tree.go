@@ -7,19 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// A Tree is a line with lines below it. The cells of neighbours with the same
-// Columns, which is not empty, stand in columns where the stream is wide enough
-// for them; where it is not, each line is wrapped.
+// A Tree is a line with lines below it. Cells of neighbors with the same non-empty Columns are aligned if the stream
+// is wide enough; otherwise each line is wrapped.
 type Tree struct {
 	Cells    []Line
 	Columns  string
 	Children []*Tree
 }
 
-// Branch returns a tree whose own line is cells.
+// Branch returns a tree with cells as its own line.
 func Branch(cells ...Line) *Tree { return &Tree{Cells: cells} }
 
-// Add puts a line below t and returns it.
+// Add adds a line below t and returns it.
 func (t *Tree) Add(cells ...Line) *Tree { return t.AddTo("", cells...) }
 
 // AddTo is Add for a line that shares columns with its neighbours of that name.
@@ -29,8 +28,7 @@ func (t *Tree) AddTo(columns string, cells ...Line) *Tree {
 	return c
 }
 
-// narrowest is the least number of columns that text is wrapped to, however
-// deep it stands.
+// narrowest is the minimum width of wrapped text, however deep it is.
 const narrowest = 20
 
 // glyphs draw the branches of a tree.
@@ -41,7 +39,7 @@ var (
 	asciiGlyphs = glyphs{"|- ", "`- ", "|  ", "   "}
 )
 
-// WriteTree writes trees below each other, from the left margin.
+// WriteTree writes trees one after another, from the left margin.
 func WriteTree(w io.Writer, s Style, roots ...*Tree) error {
 	t := treeWriter{w: bufio.NewWriter(w), style: s, glyphs: utf8Glyphs}
 	if s.ASCII {
@@ -79,8 +77,7 @@ func (t *treeWriter) children(prefix string, siblings []*Tree) {
 	}
 }
 
-// columns returns the widths of the columns that the first of lines shares with
-// those after it, nil if it shares none.
+// columns returns the widths of the columns that the first of lines shares with those after it, nil if none.
 func (t *treeWriter) columns(lines []*Tree, indent int) []int {
 	name := lines[0].Columns
 	if name == "" {
@@ -93,12 +90,11 @@ func (t *treeWriter) columns(lines []*Tree, indent int) []int {
 	return t.fit(lines[:end], indent)
 }
 
-// fit returns the widths of the columns of neighbours that are indented by
-// indent, or nil if they do not fit.
+// fit returns the column widths of neighbors indented by indent, nil if they do not fit.
 func (t *treeWriter) fit(neighbours []*Tree, indent int) []int {
 	var widths []int
 	for _, c := range neighbours {
-		for i, cell := range c.Cells[:max(len(c.Cells)-1, 0)] { // the last is not padded
+		for i, cell := range c.Cells[:max(len(c.Cells)-1, 0)] { // the last cell is not padded
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
@@ -123,11 +119,11 @@ func (t *treeWriter) fit(neighbours []*Tree, indent int) []int {
 	return widths
 }
 
-// gap stands between two cells.
+// gap separates two cells.
 const gap = "  "
 
-// line writes the cells of c: in columns, or wrapped where widths is nil. first
-// stands before its first line and rest before the others.
+// line writes the cells of c: in columns, or wrapped if widths is nil. first precedes its first line, rest the
+// others.
 func (t *treeWriter) line(first, rest string, c *Tree, widths []int, parent bool) {
 	var l Line
 	for i, cell := range c.Cells {
@@ -171,8 +167,8 @@ func (t *treeWriter) line(first, rest string, c *Tree, widths []int, parent bool
 	}
 }
 
-// wrap breaks a prepared line at blanks, its first piece at most first columns
-// wide, the others at most rest. A word that is wider than that is broken too.
+// wrap breaks a prepared line at blanks; its first piece is at most first columns wide, the others rest. Longer words
+// are broken too.
 func wrap(l Line, first, rest int) []Line {
 	if lineWidth(l) <= first {
 		return []Line{l}
@@ -225,8 +221,7 @@ func words(text string) []string {
 	return out
 }
 
-// prefixOf is the beginning of text that is at most n columns wide, and at least
-// one character.
+// prefixOf returns the beginning of text, at most n columns wide but at least one character.
 func prefixOf(text string, n int) string {
 	end := 0
 	for end < len(text) {

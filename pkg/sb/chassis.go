@@ -6,12 +6,12 @@ import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 type Chassis struct {
 	UUID ovsdb.UUID `ovsdb:"_uuid"`
 	ChassisIdentity
-	NBCfg          int               `ovsdb:"nb_cfg"` // of before 20.12, see Chassis_Private
+	NBCfg          int               `ovsdb:"nb_cfg"` // before 20.12, see Chassis_Private
 	TransportZones ovsdb.Set[string] `ovsdb:"transport_zones"`
 	ExternalIDs    map[string]string `ovsdb:"external_ids"`
 }
 
-// ChassisIdentity is a row of Chassis with what says which node it is and where it is reached.
+// ChassisIdentity is a row of Chassis with the columns that identify the node and its addresses.
 type ChassisIdentity struct {
 	Name                string                `ovsdb:"name"` // system-id of the node
 	Hostname            string                `ovsdb:"hostname"`
@@ -25,7 +25,7 @@ func (r ChassisIdentity) VTEP() bool {
 	return r.OtherConfig["is-vtep"] == "true" || len(r.VtepLogicalSwitches) > 0
 }
 
-// ChassisName is a row of Chassis by its name alone: which chassis is a node that a capture reads.
+// ChassisName is a row of Chassis with only its name: for captures, to tell which chassis are nodes to read.
 type ChassisName struct {
 	UUID ovsdb.UUID `ovsdb:"_uuid"`
 	Name string     `ovsdb:"name"`
@@ -36,7 +36,7 @@ type ChassisPrivate struct {
 	UUID           ovsdb.UUID            `ovsdb:"_uuid"`
 	Name           string                `ovsdb:"name"`             // Chassis.name
 	Chassis        ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`          // Chassis
-	NBCfg          int                   `ovsdb:"nb_cfg"`           // as far as the chassis has come
+	NBCfg          int                   `ovsdb:"nb_cfg"`           // reached by the chassis
 	NBCfgTimestamp int                   `ovsdb:"nb_cfg_timestamp"` // milliseconds since 1970
 	ExternalIDs    map[string]string     `ovsdb:"external_ids"`
 }
@@ -54,13 +54,13 @@ type GatewayChassis struct {
 	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
 	Name        string                `ovsdb:"name"`
 	Chassis     ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`  // Chassis
-	Priority    int                   `ovsdb:"priority"` // the highest that is alive wins
+	Priority    int                   `ovsdb:"priority"` // the highest one alive wins
 	Options     map[string]string     `ovsdb:"options"`
 	ExternalIDs map[string]string     `ovsdb:"external_ids"`
 }
 
-// HAChassisGroup is a row of HA_Chassis_Group, ovn-sb(5): chassis of which one carries
-// what refers to the group.
+// HAChassisGroup is a row of HA_Chassis_Group, ovn-sb(5): chassis, one of which hosts what refers to the
+// group.
 type HAChassisGroup struct {
 	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
 	Name        string                `ovsdb:"name"`
@@ -73,11 +73,11 @@ type HAChassisGroup struct {
 type HAChassis struct {
 	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
 	Chassis     ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`  // Chassis
-	Priority    int                   `ovsdb:"priority"` // the highest that is alive wins
+	Priority    int                   `ovsdb:"priority"` // the highest one alive wins
 	ExternalIDs map[string]string     `ovsdb:"external_ids"`
 }
 
-// Encap is a row of Encap, ovn-sb(5): how tunnels to a chassis are made.
+// Encap is a row of Encap, ovn-sb(5): a chassis's tunnel type and address.
 type Encap struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	Type        string            `ovsdb:"type"`

@@ -8,6 +8,6 @@ type DatapathBinding struct {
 	Type          ovsdb.Set[string]     `ovsdb:"type"`       // logical-switch or logical-router; newer than OVN 25.03
 	TunnelKey     int                   `ovsdb:"tunnel_key"` // VNI of the tunnels
 	LoadBalancers ovsdb.Set[ovsdb.UUID] `ovsdb:"load_balancers"`
-	NBUUID        ovsdb.Set[ovsdb.UUID] `ovsdb:"nb_uuid"` // newer than OVN 25.03; before, external_ids say it
+	NBUUID        ovsdb.Set[ovsdb.UUID] `ovsdb:"nb_uuid"` // newer than OVN 25.03; before, in external_ids
 	ExternalIDs   map[string]string     `ovsdb:"external_ids"`
 }

@@ -2,7 +2,7 @@ package sb
 
 import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
-// DNS is a row of DNS, ovn-sb(5): names that the chassis answer for.
+// DNS is a row of DNS, ovn-sb(5): names that the chassis resolve.
 type DNS struct {
 	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
 	Datapaths   ovsdb.Set[ovsdb.UUID] `ovsdb:"datapaths"` // Datapath_Binding

@@ -11,12 +11,12 @@ type LoadBalancer struct {
 	LRDatapathGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"lr_datapath_group"` // Logical_DP_Group
 	LSDatapathGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"ls_datapath_group"` // Logical_DP_Group
 	Protocol        ovsdb.Set[string]     `ovsdb:"protocol"`          // absent means tcp
-	VIPs            map[string]string     `ovsdb:"vips"`              // "IP:PORT" to "IP:PORT,…"; no backend is an empty value
+	VIPs            map[string]string     `ovsdb:"vips"`              // "IP:PORT" to "IP:PORT,…"; empty if no backends
 	Options         map[string]string     `ovsdb:"options"`
 	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
 }
 
-// LoadBalancerName is a row of Load_Balancer with its name.
+// LoadBalancerName is a row of Load_Balancer with only its name.
 type LoadBalancerName struct {
 	UUID ovsdb.UUID `ovsdb:"_uuid"`
 	Name string     `ovsdb:"name"`

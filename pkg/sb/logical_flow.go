@@ -2,8 +2,8 @@ package sb
 
 import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
-// LogicalFlow is a row of Logical_Flow, ovn-sb(5): a flow of a logical datapath or of
-// a group of them. There may be hundreds of thousands: ask by datapath or group.
+// LogicalFlow is a row of Logical_Flow, ovn-sb(5): a flow of a logical datapath or datapath group. There may
+// be hundreds of thousands: query by datapath or group.
 type LogicalFlow struct {
 	LogicalFlowMatch
 	Actions         string                `ovsdb:"actions"`
@@ -15,26 +15,28 @@ type LogicalFlow struct {
 	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
 }
 
-// LogicalFlowBrief is a row of Logical_Flow with what checks compare the flows of a node with.
+// LogicalFlowBrief is a row of Logical_Flow with the columns that checks compare with a node's flows.
 type LogicalFlowBrief struct {
 	LogicalFlowMatch
 	Actions string     `ovsdb:"actions"`
-	Owner   ovsdb.UUID // the datapath or the group of datapaths that it is for
+	Owner   ovsdb.UUID // its datapath or datapath group
 }
 
-// LogicalFlowRule is a row of Logical_Flow with what it does and where: compare joins the flows of two states by it.
+// LogicalFlowRule is a row of Logical_Flow with its match, actions and place: the join key for comparing two
+// states.
 type LogicalFlowRule struct {
 	LogicalFlowOwned
 	Actions string `ovsdb:"actions"`
 }
 
-// LogicalFlowHints is a row of Logical_Flow with what it was made for: compare asks it of the flows that differ.
+// LogicalFlowHints is a row of Logical_Flow with its origin: for flows that differ in a comparison.
 type LogicalFlowHints struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
 
-// LogicalFlowMatch is a row of Logical_Flow with what decides whether the flow is hit, but for the prerequisites of its actions.
+// LogicalFlowMatch is a row of Logical_Flow with what decides whether it matches, except the prerequisites of
+// its actions.
 type LogicalFlowMatch struct {
 	UUID     ovsdb.UUID `ovsdb:"_uuid"`
 	Pipeline string     `ovsdb:"pipeline"` // ingress or egress
@@ -43,15 +45,15 @@ type LogicalFlowMatch struct {
 	Match    string     `ovsdb:"match"`
 }
 
-// LogicalFlowOwned is a LogicalFlowMatch with what the flow belongs to: logicalflow asks for several datapaths at once.
+// LogicalFlowOwned is a LogicalFlowMatch with its datapaths: for logicalflow, which reads several at once.
 type LogicalFlowOwned struct {
 	LogicalFlowMatch
 	LogicalDatapath ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_datapath"` // Datapath_Binding
 	LogicalDPGroup  ovsdb.Set[ovsdb.UUID] `ovsdb:"logical_dp_group"` // Logical_DP_Group
 }
 
-// LogicalFlowNames is a row of Logical_Flow without what decode does not ask for: the other
-// columns cost the server half of the time. It is part of the JSON of decoded flows and of traces: docs/json.md.
+// LogicalFlowNames is a row of Logical_Flow with only what decode needs: the other columns cost the server
+// half of the time. It is part of the JSON of decoded flows and of traces: docs/json.md.
 type LogicalFlowNames struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid" json:"uuid"`
 	Pipeline    string            `ovsdb:"pipeline" json:"-"`     // ingress or egress

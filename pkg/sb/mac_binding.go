@@ -12,7 +12,7 @@ type MACBinding struct {
 	Timestamp   int        `ovsdb:"timestamp"` // milliseconds since 1970, 0 in old rows
 }
 
-// StaticMACBinding is a row of Static_MAC_Binding, ovn-sb(5): a neighbour known in advance.
+// StaticMACBinding is a row of Static_MAC_Binding, ovn-sb(5): a static neighbour.
 type StaticMACBinding struct {
 	UUID               ovsdb.UUID `ovsdb:"_uuid"`
 	LogicalPort        string     `ovsdb:"logical_port"`

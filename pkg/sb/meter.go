@@ -2,7 +2,7 @@ package sb
 
 import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
-// Meter is a row of Meter, ovn-sb(5): a limit by name.
+// Meter is a row of Meter, ovn-sb(5): a named rate limit.
 type Meter struct {
 	UUID  ovsdb.UUID            `ovsdb:"_uuid"`
 	Name  string                `ovsdb:"name"`

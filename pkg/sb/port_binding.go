@@ -16,7 +16,7 @@ type PortBinding struct {
 	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
 }
 
-// PortBindingBrief is a row of Port_Binding with what checks and repairs look at.
+// PortBindingBrief is a row of Port_Binding with the columns that checks and repairs use.
 type PortBindingBrief struct {
 	PortBindingWorkload
 	Type           string                `ovsdb:"type"`
@@ -26,15 +26,16 @@ type PortBindingBrief struct {
 	Options        map[string]string     `ovsdb:"options"`
 }
 
-// PortBindingPlace is a row of Port_Binding with where the port is: whose logical flows a capture reads.
+// PortBindingPlace is a row of Port_Binding with where the port is: tells captures which logical flows to
+// read.
 type PortBindingPlace struct {
 	Datapath ovsdb.UUID            `ovsdb:"datapath"`
 	Chassis  ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`
 	Type     string                `ovsdb:"type"`
 }
 
-// PortBindingWorkload is a row of Port_Binding of a pod or VM with what only the Southbound knows of it. topology asks
-// for nothing else: there are tens of thousands, and the server is busy with each column of each.
+// PortBindingWorkload is a row of Port_Binding of a pod or VM with what only the Southbound knows of it.
+// topology reads nothing else: there are tens of thousands, and each column of each costs the server time.
 type PortBindingWorkload struct {
 	UUID                       ovsdb.UUID            `ovsdb:"_uuid"`
 	LogicalPort                string                `ovsdb:"logical_port"`
@@ -48,7 +49,8 @@ type PortBindingWorkload struct {
 	Up                         ovsdb.Set[bool]       `ovsdb:"up"`                           // absent if the chassis cannot tell
 }
 
-// PortBindingNames is a row of Port_Binding with what decode makes names of, a small part: servers take long for all.
+// PortBindingNames is a row of Port_Binding with the few columns that decode makes names of: all would take
+// servers long.
 type PortBindingNames struct {
 	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
 	LogicalPort string                `ovsdb:"logical_port"`

@@ -8,7 +8,7 @@ type PortGroup struct {
 	Ports ovsdb.Set[string] `ovsdb:"ports"`
 }
 
-// PortGroupName is a row of Port_Group without its ports: which groups a port is in.
+// PortGroupName is a row of Port_Group without its ports: tells which groups a port is in.
 type PortGroupName struct {
 	UUID ovsdb.UUID `ovsdb:"_uuid"`
 	Name string     `ovsdb:"name"`

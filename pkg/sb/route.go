@@ -2,7 +2,8 @@ package sb
 
 import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
-// AdvertisedRoute is a row of Advertised_Route, ovn-sb(5): a route told to the fabric. Newer than OVN 23.03.
+// AdvertisedRoute is a row of Advertised_Route, ovn-sb(5): a route advertised to the fabric. Newer than OVN
+// 23.03.
 type AdvertisedRoute struct {
 	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
 	LogicalPort ovsdb.UUID            `ovsdb:"logical_port"` // Port_Binding

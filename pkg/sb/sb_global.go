@@ -2,7 +2,7 @@ package sb
 
 import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
-// Global is a row of SB_Global, ovn-sb(5): the one row about the deployment.
+// Global is a row of SB_Global, ovn-sb(5): the deployment's only row.
 type Global struct {
 	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
 	Connections ovsdb.Set[ovsdb.UUID] `ovsdb:"connections"` // Connection
@@ -13,7 +13,7 @@ type Global struct {
 	ExternalIDs map[string]string     `ovsdb:"external_ids"`
 }
 
-// GlobalNBCfg is a row of SB_Global with the configuration that it shows: whether it moved while a capture read it.
+// GlobalNBCfg is a row of SB_Global with only nb_cfg: whether it changed during a capture.
 type GlobalNBCfg struct {
 	NBCfg int `ovsdb:"nb_cfg"`
 }
@@ -32,7 +32,7 @@ type Connection struct {
 	ExternalIDs     map[string]string `ovsdb:"external_ids"`
 }
 
-// SSL is a row of SSL, ovn-sb(5): the files of the server for TLS.
+// SSL is a row of SSL, ovn-sb(5): the server's TLS files.
 type SSL struct {
 	UUID            ovsdb.UUID        `ovsdb:"_uuid"`
 	BootstrapCACert bool              `ovsdb:"bootstrap_ca_cert"`

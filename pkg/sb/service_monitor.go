@@ -2,7 +2,7 @@ package sb
 
 import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
-// ServiceMonitor is a row of Service_Monitor, ovn-sb(5): a backend that a chassis watches.
+// ServiceMonitor is a row of Service_Monitor, ovn-sb(5): a backend that a chassis monitors.
 type ServiceMonitor struct {
 	UUID             ovsdb.UUID        `ovsdb:"_uuid"`
 	LogicalPort      string            `ovsdb:"logical_port"`

@@ -1,6 +1,6 @@
 package sb
 
-// The table of each row. Projections that share columns by embedding share this method, too.
+// The table of each row. Projections that embed shared columns also share this method.
 
 func (AddressSet) Table() string          { return "Address_Set" }
 func (AdvertisedRoute) Table() string     { return "Advertised_Route" }

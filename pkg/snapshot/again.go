@@ -4,8 +4,8 @@ package snapshot
 
 import "time"
 
-// againAfter is longer than the seconds that a change needs from the Northbound to the flows of a node that is not busy.
+// againAfter is longer than a change takes from the Northbound to the flows of a node that is not busy.
 const againAfter = 3 * time.Second
 
-// hurry is by how much a second look comes sooner than it should.
+// hurry divides the time until the second sample.
 const hurry = 1

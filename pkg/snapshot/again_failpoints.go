@@ -4,7 +4,7 @@ package snapshot
 
 import "time"
 
-// Where a repair is cut off hundreds of times, the fault is known to last, and counters to run.
+// In builds that interrupt a repair hundreds of times, the fault is known to persist, and counters to run.
 const (
 	againAfter = 300 * time.Millisecond
 	hurry      = 3

@@ -18,9 +18,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// Again is a second look some seconds after this one, for what may only be
-// passing: a port that is being plugged, a controller that is about to catch up.
-// It is the same for all who ask. Of saved data it is the same look.
+// Again returns a second sample some seconds after this one, for what may be transient: a port just being created, a
+// controller about to catch up. All callers get the same one. For a capture it is the same sample.
 func (d *Deployment) Again() (*Deployment, error) {
 	if d.saved() {
 		return d, nil
@@ -39,7 +38,7 @@ func (d *Deployment) Again() (*Deployment, error) {
 	})
 }
 
-// saved reports whether nothing here is live: no host is this one, and no database has a server.
+// saved reports whether nothing is live: no host is this one, and no database has a server.
 func (d *Deployment) saved() bool {
 	if d.Local() != nil {
 		return false
@@ -54,10 +53,10 @@ func (d *Deployment) saved() bool {
 	return true
 }
 
-// Sample is how long Later waits; 0: there is no second look.
+// Sample returns how long Later waits; 0 if there is no second sample.
 func (d *Deployment) Sample() time.Duration { return d.sample }
 
-// Zone is the zone that the host's chassis is in; nil: it is not among those read.
+// Zone returns the zone of the host's chassis; nil if it was not read.
 func (h *Host) Zone() *Zone {
 	if len(h.d.Zones) == 1 {
 		return h.d.Zones[0]
@@ -70,7 +69,7 @@ func (h *Host) Zone() *Zone {
 	return nil
 }
 
-// Southbound is that of the host's zone.
+// Southbound returns the Southbound of the host's zone.
 func (h *Host) Southbound() (*Southbound, error) {
 	z := h.Zone()
 	if z == nil {
@@ -79,15 +78,14 @@ func (h *Host) Southbound() (*Southbound, error) {
 	return z.Southbound()
 }
 
-// ChassisName is the system-id of the host's ovn-controller, and where it has it from: its
-// command line, the file system-id-override, or the database, in this order (ovn-controller(8)).
-// Both are empty where there is none.
+// ChassisName returns the system-id of the host's ovn-controller, and its source: the command line, the file
+// system-id-override, or the database, in this order (ovn-controller(8)). Both are empty if not set.
 func (h *Host) ChassisName() (name, source string, err error) {
 	s, err := h.Switch()
 	if err != nil {
 		return "", "", err
 	}
-	processes, _ := h.Processes() // where they cannot be read, the others tell
+	processes, _ := h.Processes() // if unreadable, the other sources decide
 	for _, p := range processes {
 		i := slices.IndexFunc(p.Args, func(a string) bool { return a == "-n" || a == "--chassis" })
 		if p.Name == "ovn-controller" && i >= 0 && i+1 < len(p.Args) {
@@ -104,7 +102,7 @@ func (h *Host) ChassisName() (name, source string, err error) {
 	return "", "", nil
 }
 
-// ID is a value of Open_vSwitch.external_ids.
+// ID returns a value of Open_vSwitch.external_ids.
 func (s *Switch) ID(key string) string {
 	if len(s.OpenvSwitch) == 0 {
 		return ""
@@ -112,8 +110,9 @@ func (s *Switch) ID(key string) string {
 	return s.OpenvSwitch[0].ExternalIDs[key]
 }
 
-// Setting is what ovn-controller of a chassis takes for a key of Open_vSwitch.external_ids, and the key itself: one
-// that ends in "-" and the chassis' name comes before that for all (ovn-controller(8)). The value is empty where there is none.
+// Setting returns the value that the ovn-controller of a chassis uses for a key of Open_vSwitch.external_ids, and
+// that key: one with the suffix "-" and the chassis' name takes precedence over the general one (ovn-controller(8)).
+// The value is empty if not set.
 func (s *Switch) Setting(key, chassis string) (value, from string) {
 	if chassis != "" {
 		if v := s.ID(key + "-" + chassis); v != "" {
@@ -123,14 +122,14 @@ func (s *Switch) Setting(key, chassis string) (value, from string) {
 	return s.ID(key), key
 }
 
-// IntegrationBridge is the name of the bridge that ovn-controller of a chassis works on.
+// IntegrationBridge returns the bridge that the ovn-controller of a chassis uses.
 func (s *Switch) IntegrationBridge(chassis string) string {
 	name, _ := s.Setting("ovn-bridge", chassis)
 	return cmp.Or(name, "br-int")
 }
 
-// LikelyBridge is the integration bridge by what was read when the host was found: it is known before anything is asked.
-// It is empty where that does not tell, and another one where the host has several chassis with a bridge each.
+// LikelyBridge returns the integration bridge as read when the host was found, before any query. It is empty if
+// unknown, and may be another one if the host has several chassis with a bridge each.
 func (h *Host) LikelyBridge() string {
 	s := Switch{OpenvSwitch: []vswitch.OpenvSwitch{{ExternalIDs: h.node.ExternalIDs}}}
 	if !s.RunsOVN() {
@@ -139,8 +138,8 @@ func (h *Host) LikelyBridge() string {
 	return s.IntegrationBridge("")
 }
 
-// RunsOVN reports whether the host is meant to be a chassis: that something is set for ovn-controller, or
-// that it has worked here. A system-id alone is had by every Open vSwitch.
+// RunsOVN reports whether the host is meant to be a chassis: ovn-controller is configured or has run here. A
+// system-id alone proves nothing, every Open vSwitch has one.
 func (s *Switch) RunsOVN() bool {
 	if len(s.OpenvSwitch) == 0 {
 		return false
@@ -158,14 +157,14 @@ func (s *Switch) RunsOVN() bool {
 	return false
 }
 
-// A BridgeInterface is an interface with the port and the bridge that it is in.
+// A BridgeInterface is an interface with its port and bridge.
 type BridgeInterface struct {
 	*vswitch.InterfaceBrief
 	Port   *vswitch.PortBrief
 	Bridge *vswitch.BridgeBrief
 }
 
-// OFNumber is the OpenFlow port of the interface; 0: it has none.
+// OFNumber returns the interface's OpenFlow port, 0 if none.
 func (p BridgeInterface) OFNumber() int {
 	if n := p.OFPort.Get(); n > 0 {
 		return n
@@ -173,7 +172,7 @@ func (p BridgeInterface) OFNumber() int {
 	return 0
 }
 
-// BridgeInterfaces are the interfaces of all bridges, in the order of the interfaces.
+// BridgeInterfaces returns the interfaces of all bridges, in the order of the interfaces.
 func (s *Switch) BridgeInterfaces() []BridgeInterface {
 	ports := map[ovsdb.UUID]BridgeInterface{}
 	for i := range s.Bridges {
@@ -202,22 +201,22 @@ func (s *Switch) BridgeInterfaces() []BridgeInterface {
 	return all
 }
 
-// Bridge is a bridge by its name; nil: there is none.
+// Bridge returns the bridge with that name, nil if not found.
 func (s *Switch) Bridge(name string) *vswitch.BridgeBrief {
 	return First(s.Bridges, func(b *vswitch.BridgeBrief) bool { return b.Name == name })
 }
 
-// ChassisNamed is the chassis with a system-id; nil: there is none.
+// ChassisNamed returns the chassis with a system-id, nil if not found.
 func (s *Southbound) ChassisNamed(name string) *sb.Chassis {
 	return First(s.Chassis, func(c *sb.Chassis) bool { return name != "" && c.Name == name })
 }
 
-// fewPorts are so few that a Southbound is asked once more at once. After a larger answer the server sets its memory in
-// order before it looks at the next question, for as long as all else takes.
+// fewPorts is the most ports for which a Southbound is queried again at once. After a larger reply the server
+// compacts its memory before the next request, for as long as everything else takes.
 const fewPorts = 1000
 
-// Rewritten are the names of the chassis whose node has another name or other tunnel endpoints than when the deployment
-// was opened, or, of a small Southbound, now: settings were changed, or two nodes write one row in turn.
+// Rewritten returns the names of the chassis whose hostname or tunnel endpoints differ from when the deployment was
+// opened, or, in a small Southbound, from now: settings were changed, or two nodes overwrite one row in turn.
 func (z *Zone) Rewritten(s *Southbound) (map[string]bool, error) {
 	others := z.opened
 	if len(s.PortBindings) <= fewPorts {
@@ -237,12 +236,12 @@ func (z *Zone) Rewritten(s *Southbound) (map[string]bool, error) {
 	return names, nil
 }
 
-// PortBinding is the row of a logical port; nil: there is none.
+// PortBinding returns the row of a logical port, nil if not found.
 func (s *Southbound) PortBinding(port string) *sb.PortBindingBrief {
 	return First(s.PortBindings, func(b *sb.PortBindingBrief) bool { return b.LogicalPort == port })
 }
 
-// EncapsOf are the tunnel endpoints of a chassis.
+// EncapsOf returns the tunnel endpoints of a chassis.
 func (s *Southbound) EncapsOf(c *sb.Chassis) []sb.Encap {
 	var encaps []sb.Encap
 	for _, e := range s.Encaps {
@@ -253,13 +252,13 @@ func (s *Southbound) EncapsOf(c *sb.Chassis) []sb.Encap {
 	return encaps
 }
 
-// Elsewhere reports whether a chassis stands for another zone's node or a VTEP, which never move: they
-// report no nb_cfg and cannot be asked.
+// Elsewhere reports whether a chassis stands for another zone's node or a VTEP. These never report nb_cfg and cannot
+// be reached.
 func Elsewhere(c *sb.Chassis) bool {
 	return c.OtherConfig["is-remote"] == "true" || c.OtherConfig["is-vtep"] == "true" || len(c.VtepLogicalSwitches) > 0
 }
 
-// OwnChassis are the chassis of this zone's nodes.
+// OwnChassis returns the chassis of this zone's nodes.
 func (s *Southbound) OwnChassis() iter.Seq[*sb.Chassis] {
 	return func(yield func(*sb.Chassis) bool) {
 		for i := range s.Chassis {
@@ -270,9 +269,9 @@ func (s *Southbound) OwnChassis() iter.Seq[*sb.Chassis] {
 	}
 }
 
-// Answers reports whether a machine answers at an address, from the host that ovnctl runs on: one try to
-// connect, to a port where nobody listens. Refused is an answer, too. The error is that it cannot be
-// asked, which no answer is not.
+// Answers reports whether a machine replies at an address, seen from the host ovnctl runs on: one connection attempt
+// to a port where nobody listens. A refusal is a reply, too. An error means that it could not be tried; no reply is
+// not an error.
 func (d *Deployment) Answers(ip string) (bool, error) {
 	if d.saved() || d.Local() == nil {
 		return false, errors.New("only a node can probe addresses: run ovnctl on one")

@@ -17,8 +17,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Coverage is how often the events that a daemon counts have happened since it
-// started. One that never happened is absent.
+// Coverage returns how often each event that a daemon counts has happened since it started. Events that never
+// happened are absent.
 func (h *Host) Coverage(daemon string) (map[string]uint64, error) {
 	return Derive(h, daemon, func() (map[string]uint64, error) {
 		text, err := h.Control(daemon, "coverage/show")
@@ -39,8 +39,8 @@ func (h *Host) Coverage(daemon string) (map[string]uint64, error) {
 	})
 }
 
-// FlowGeneration is the longest that ovn-controller took to make its flows out of
-// the Southbound since it started, ovn-controller(8).
+// FlowGeneration returns the longest time that ovn-controller took to compute its flows from the Southbound since it
+// started, ovn-controller(8).
 func (h *Host) FlowGeneration() (time.Duration, error) {
 	text, err := h.Control("ovn-controller", "stopwatch/show", "flow-generation")
 	if err != nil {
@@ -58,7 +58,7 @@ func parseLongest(text string) (time.Duration, error) {
 	return 0, errors.New("stopwatch/show: no maximum in the reply")
 }
 
-// Datapaths are those of the host's ovs-vswitchd.
+// Datapaths returns the OVS datapaths of the host's ovs-vswitchd.
 func (h *Host) Datapaths() ([]node.Datapath, error) {
 	return Derive(h, "", func() ([]node.Datapath, error) {
 		text, err := h.Control("ovs-vswitchd", "dpctl/show")
@@ -66,17 +66,17 @@ func (h *Host) Datapaths() ([]node.Datapath, error) {
 	})
 }
 
-// DefaultFlowLimit is how many flows a datapath may hold unless Open vSwitch is told otherwise, ovs-vswitchd.conf.db(5).
+// DefaultFlowLimit is how many flows an OVS datapath may hold by default, ovs-vswitchd.conf.db(5).
 const DefaultFlowLimit = 200000
 
-// Upcalls is what ovs-vswitchd says of the flows that it keeps in a datapath.
+// Upcalls is what ovs-vswitchd reports about its flows in an OVS datapath.
 type Upcalls struct {
 	Datapath                     string
 	Current, Average, Max, Limit int
-	DumpMillis                   int // what reading them all took last
+	DumpMillis                   int // time of the last full dump
 }
 
-// Upcalls are of each datapath.
+// Upcalls returns one Upcalls per OVS datapath.
 func (h *Host) Upcalls() ([]Upcalls, error) {
 	return Derive(h, "", func() ([]Upcalls, error) {
 		text, err := h.Control("ovs-vswitchd", "upcall/show")
@@ -106,7 +106,7 @@ func parseUpcalls(text string) []Upcalls {
 	return list
 }
 
-// flows reads (NAME NUMBER)….
+// flows parses (NAME NUMBER)….
 func (u *Upcalls) flows(text string) {
 	for part := range strings.SplitSeq(text, ")") {
 		name, number, _ := strings.Cut(strings.TrimLeft(part, " ("), " ")
@@ -118,13 +118,13 @@ func (u *Upcalls) flows(text string) {
 	}
 }
 
-// FDBStats is how a bridge's table of learned addresses fares.
+// FDBStats are the statistics of a bridge's MAC learning table.
 type FDBStats struct {
 	Current, Max                     int
-	Learned, Expired, Evicted, Moved uint64 // since the bridge was made, or the counters were cleared
+	Learned, Expired, Evicted, Moved uint64 // since the bridge was created or the counters cleared
 }
 
-// FDBStats is of a bridge that learns addresses, since Open vSwitch 2.10.
+// FDBStats returns the statistics of a bridge that learns addresses, since Open vSwitch 2.10.
 func (h *Host) FDBStats(bridge string) (FDBStats, error) {
 	return Derive(h, bridge, func() (FDBStats, error) {
 		text, err := h.Control("ovs-vswitchd", "fdb/stats-show", bridge)
@@ -157,8 +157,7 @@ func parseFDBStats(text string) (s FDBStats, err error) {
 	return s, err
 }
 
-// CTZones are ovn-controller's numbers of connection tracking zones by the names
-// it gives them: a logical port's, or ROUTER-UUID_snat and _dnat.
+// CTZones returns ovn-controller's ct zone numbers by zone name: a logical port's, or ROUTER-UUID_snat and _dnat.
 func (h *Host) CTZones() (map[string]int, error) {
 	return Derive(h, "", func() (map[string]int, error) {
 		text, err := h.Control("ovn-controller", "ct-zone-list")
@@ -177,14 +176,14 @@ func (h *Host) CTZones() (map[string]int, error) {
 	})
 }
 
-// A TableSize is how full a table is.
+// A TableSize is the size and limit of a table.
 type TableSize struct {
 	Now, Max int
-	Datapath string // whose it is; empty: the kernel's
-	Source   string // where the numbers are from: "dpctl/ct-get-nconns", "/proc/sys/net/netfilter/nf_conntrack_count"
+	Datapath string // OVS datapath; empty: the kernel's
+	Source   string // the source: "dpctl/ct-get-nconns", "/proc/sys/net/netfilter/nf_conntrack_count"
 }
 
-// Full is how full the table is, from 0 to 1; 0 of one without a bound.
+// Full returns how full the table is, from 0 to 1; 0 if it has no limit.
 func (t TableSize) Full() float64 {
 	if t.Max <= 0 {
 		return 0
@@ -192,14 +191,14 @@ func (t TableSize) Full() float64 {
 	return float64(t.Now) / float64(t.Max)
 }
 
-// Idle reports whether a datapath is known to track no connection: no zone of it can be full, and there is nothing to list.
+// Idle reports whether an OVS datapath is known to track no connection: none of its zones can be full, and there is
+// nothing to list.
 func Idle(sizes []TableSize, datapath string) bool {
 	return slices.ContainsFunc(sizes, func(t TableSize) bool { return t.Datapath == datapath && t.Now == 0 })
 }
 
-// ConntrackSize is how many connections the host tracks, of how many: those of
-// the userspace datapath where that is what carries packets, and those of the
-// kernel.
+// ConntrackSize returns how many connections the host tracks and the limit, for the userspace datapath if that is in
+// use, and for the kernel.
 func (h *Host) ConntrackSize() ([]TableSize, error) {
 	return Derive(h, "", func() ([]TableSize, error) {
 		var sizes []TableSize
@@ -259,13 +258,13 @@ func (h *Host) userspaceConntrack() (sizes []TableSize, err error) {
 	return sizes, nil
 }
 
-// A ZoneLimit bounds the connections of a zone.
+// A ZoneLimit limits the connections of a zone.
 type ZoneLimit struct {
-	Zone       int // -1: the default of all zones without their own
+	Zone       int // -1: the default for zones without their own
 	Limit, Now int // Limit 0: none
 }
 
-// ConntrackLimits are the limits of zones in a datapath, `dpctl/ct-get-limits`.
+// ConntrackLimits returns the zone limits of an OVS datapath, `dpctl/ct-get-limits`.
 func (h *Host) ConntrackLimits(datapath string) ([]ZoneLimit, error) {
 	return Derive(h, datapath, func() ([]ZoneLimit, error) {
 		text, err := h.Control("ovs-vswitchd", "dpctl/ct-get-limits", datapath)
@@ -303,15 +302,15 @@ func parseLimits(text string) []ZoneLimit {
 // A CTEntry is an entry of a connection tracking table.
 type CTEntry struct {
 	Protocol string       // "tcp", "udp", "icmp", …
-	Orig     packet.Tuple // of ICMP without ports
+	Orig     packet.Tuple // without ports for ICMP
 	Reply    packet.Tuple
 	Zone     int
-	Timeout  int // seconds until it is forgotten unless a packet comes; -1: not said
+	Timeout  int // seconds until it expires without a packet; -1: unknown
 	Datapath string
 }
 
-// Conntrack are the connections of all datapaths, or an error if there are more
-// than 50,000: reading them stops ovs-vswitchd.
+// Conntrack returns the connections of all OVS datapaths, or an error if there are more than 50,000: reading them
+// blocks ovs-vswitchd.
 func (h *Host) Conntrack() ([]CTEntry, error) {
 	return Derive(h, "", func() ([]CTEntry, error) {
 		sizes, err := h.ConntrackSize()
@@ -347,7 +346,7 @@ func (h *Host) Conntrack() ([]CTEntry, error) {
 	})
 }
 
-// entry reads a line of dpctl/dump-conntrack.
+// entry parses a line of dpctl/dump-conntrack.
 func entry(line string) (CTEntry, bool) {
 	c, err := openflow.ParseConnection(line)
 	if err != nil {
@@ -364,15 +363,14 @@ func ends(t openflow.Tuple) packet.Tuple {
 	return packet.Tuple{Src: t.Src, Dst: t.Dst, SrcPort: t.SrcPort, DstPort: t.DstPort}
 }
 
-// Sysctl is a kernel setting, "net/ipv4/ip_forward": of the host's own network
-// where it is one. One that the kernel does not have is fs.ErrNotExist.
+// Sysctl returns a kernel setting, "net/ipv4/ip_forward"; network settings are those of the host's own namespace. One
+// that the kernel lacks is fs.ErrNotExist.
 func (h *Host) Sysctl(name string) (string, error) {
 	b, err := h.File("/proc/sys/" + name)
 	return strings.TrimSpace(string(b)), err
 }
 
-// ProtocolCounters are the counters of the kernel's protocols, by names such as
-// "Udp InCsumErrors" and "Udp6InCsumErrors".
+// ProtocolCounters returns the kernel's protocol counters by name, such as "Udp InCsumErrors" and "Udp6InCsumErrors".
 func (h *Host) ProtocolCounters() (map[string]int64, error) {
 	return Derive(h, "", func() (map[string]int64, error) {
 		b, err := h.File("/proc/net/snmp")
@@ -381,7 +379,7 @@ func (h *Host) ProtocolCounters() (map[string]int64, error) {
 		}
 		counters := parseSNMP(string(b))
 		six, err := h.File("/proc/net/snmp6")
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // IPv6 may be off
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // IPv6 may be disabled
 			return nil, err
 		}
 		for line := range strings.Lines(string(six)) {
@@ -396,7 +394,7 @@ func (h *Host) ProtocolCounters() (map[string]int64, error) {
 	})
 }
 
-// parseSNMP reads lines in pairs: "Udp: InDatagrams …" and "Udp: 5 …".
+// parseSNMP parses pairs of lines: "Udp: InDatagrams …" and "Udp: 5 …".
 func parseSNMP(text string) map[string]int64 {
 	counters := map[string]int64{}
 	var names []string
@@ -419,14 +417,14 @@ func parseSNMP(text string) map[string]int64 {
 	return counters
 }
 
-// A Listener is a socket that waits for connections or packets.
+// A Listener is a socket that accepts connections or packets.
 type Listener struct {
 	Protocol string // "tcp" or "udp"
 	Addr     netip.AddrPort
 }
 
-// Listeners are the sockets of TCP that listen and those of UDP that are not
-// connected, of both families, in the host's network.
+// Listeners returns the listening TCP sockets and the unconnected UDP sockets of both families, in the host's
+// network.
 func (h *Host) Listeners() ([]Listener, error) {
 	return Derive(h, "", func() ([]Listener, error) {
 		var all []Listener
@@ -455,7 +453,7 @@ func (h *Host) Listeners() ([]Listener, error) {
 	})
 }
 
-// parseSocketAddr reads "0100007F:1A0B": words of the machine's byte order.
+// parseSocketAddr parses "0100007F:1A0B": words in host byte order.
 func parseSocketAddr(text string) (netip.AddrPort, bool) {
 	address, port, _ := strings.Cut(text, ":")
 	n, err := strconv.ParseUint(port, 16, 16)
@@ -474,7 +472,7 @@ func parseSocketAddr(text string) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(addr.Unmap(), uint16(n)), true
 }
 
-// Firewall lists the chains of the host's packet filter.
+// Firewall returns the chains of the host's packet filter.
 func (h *Host) Firewall() ([]node.Chain, error) {
 	return read(&h.memo, question{what: "firewall"}, func() ([]node.Chain, error) { return h.node.Host.Firewall(h.d.ctx) })
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// Control is a daemon's reply to a control command that changes nothing. A daemon
-// that was silent once in this look is not asked again.
+// Control returns a daemon's reply to a read-only control command. A daemon that did not reply once in this sample is
+// not asked again.
 func (h *Host) Control(daemon, command string, args ...string) (string, error) {
 	return read(&h.memo, question{daemon, strings.Join(append([]string{command}, args...), "\x00")}, func() (string, error) {
-		if !h.Local { // a daemon that does not reply there would keep a shell from the checks that find that out
+		if !h.Local { // a silent remote daemon would block a shell that the checks detecting it need
 			if err := h.speaks(daemon); err != nil {
 				return "", err
 			}
@@ -25,8 +25,8 @@ func (h *Host) Control(daemon, command string, args ...string) (string, error) {
 	})
 }
 
-// ask asks a daemon something, for as long as it is not known to be silent: whether it answers at all is found out
-// meanwhile. It mostly does.
+// ask asks a daemon something unless it is known not to reply, and meanwhile finds out whether it replies at all.
+// It mostly does.
 func (h *Host) ask(daemon string, question func(context.Context) (string, error)) (string, error) {
 	if _, silent := h.silent.Load(daemon); silent {
 		return "", silentError{daemon, h.Name}
@@ -49,14 +49,14 @@ func (h *Host) ask(daemon string, question func(context.Context) (string, error)
 	return "", err
 }
 
-// speaks says why a daemon would not answer; nil: it may.
+// speaks returns why a daemon would not reply; nil if it may.
 func (h *Host) speaks(daemon string) error {
 	if _, silent := h.silent.Load(daemon); silent {
 		return silentError{daemon, h.Name}
 	}
 	d, err := h.Daemon(daemon)
 	switch {
-	case err != nil: // asking it will say why
+	case err != nil: // the question itself will return why
 		return nil
 	case d.Liveness == Hung:
 		return silentError{daemon, h.Name}
@@ -66,44 +66,43 @@ func (h *Host) speaks(daemon string) error {
 	return nil
 }
 
-// A silentError says that a daemon was not asked because it let the question
-// before time out: it is context.DeadlineExceeded, too.
+// A silentError means that a daemon was not asked because an earlier request timed out: it is
+// context.DeadlineExceeded, too.
 type silentError struct{ daemon, host string }
 
 func (e silentError) Error() string { return e.daemon + " on " + e.host + " does not answer" }
 func (e silentError) Unwrap() error { return context.DeadlineExceeded }
 
-// ErrNotRunning says that a daemon was not asked because it does not run.
+// ErrNotRunning means that a daemon was not asked because it does not run.
 var ErrNotRunning = errors.New("the daemon is not running")
 
-// heard remembers of a daemon that it let a request time out.
+// heard records that a request to a daemon timed out.
 func (h *Host) heard(daemon string, err error) {
 	if errors.Is(err, context.DeadlineExceeded) && h.d.ctx.Err() == nil {
 		h.silent.Store(daemon, true)
 	}
 }
 
-// Liveness is what a daemon's control sockets say of it.
+// Liveness is a daemon's state according to its control sockets.
 type Liveness string
 
 // A daemon's states. A pidfile proves nothing; the socket decides.
 const (
 	Answers Liveness = "answers"
-	Refused Liveness = "does not run" // no socket, or nobody behind it
+	Refused Liveness = "does not run" // no socket, or nobody listens on it
 	Hung    Liveness = "does not answer"
 )
 
 // A Daemon is a daemon as its control sockets show it.
 type Daemon struct {
 	Liveness
-	Version string // "3.1.0", of one that answers
-	// Sockets are all control sockets of that name, those left by processes that
-	// are gone among them, and a pidfile without a socket. Two that answer are
-	// two daemons.
+	Version string // "3.1.0", if it replies
+	// Sockets are all control sockets of that name, including those left by dead processes, and a pidfile without a
+	// socket. Two that reply are two daemons.
 	Sockets []node.Daemon
 }
 
-// Answering are the sockets behind which a daemon answers.
+// Answering returns the sockets on which a daemon replies.
 func (d Daemon) Answering() []node.Daemon {
 	var list []node.Daemon
 	for _, s := range d.Sockets {
@@ -114,9 +113,8 @@ func (d Daemon) Answering() []node.Daemon {
 	return list
 }
 
-// Daemons are all programs with a control socket or a pidfile in the run
-// directories of Open vSwitch and OVN. Where one was silent in the first look the
-// second has the same answer: nobody waits for it twice.
+// Daemons returns all programs with a control socket or pidfile in the run directories of Open vSwitch and OVN. If
+// one did not reply in the first sample, the second reuses the result: nobody waits for it twice.
 func (h *Host) Daemons() ([]node.Daemon, error) {
 	return Derive(h, "", func() ([]node.Daemon, error) {
 		if h.before != nil {
@@ -129,10 +127,9 @@ func (h *Host) Daemons() ([]node.Daemon, error) {
 	})
 }
 
-// Daemon is a daemon by name: "ovs-vswitchd", "ovsdb-server", "ovn-controller",
-// "ovn-northd", "ovnnb_db", "ovnsb_db", "ovn-ic". The error is for a source that
-// cannot tell; that a daemon does not run is an answer. Whether it is meant to
-// run tells Meant.
+// Daemon returns a daemon by name: "ovs-vswitchd", "ovsdb-server", "ovn-controller", "ovn-northd", "ovnnb_db",
+// "ovnsb_db", "ovn-ic". An error means that the source cannot tell; a daemon that does not run is no error. Meant
+// reports whether it should run.
 func (h *Host) Daemon(name string) (Daemon, error) {
 	return Derive(h, name, func() (Daemon, error) {
 		all, err := h.Daemons()
@@ -159,8 +156,7 @@ func (h *Host) Daemon(name string) (Daemon, error) {
 	})
 }
 
-// savedDaemon takes a daemon's saved reply for the daemon, where nothing else was
-// saved.
+// savedDaemon takes a daemon's saved reply as proof of the daemon, if nothing else was saved.
 func (h *Host) savedDaemon(name string, why error) (Daemon, error) {
 	text, err := h.node.Host.Control(h.d.ctx, name, "version")
 	if err != nil {
@@ -170,9 +166,8 @@ func (h *Host) savedDaemon(name string, why error) (Daemon, error) {
 	return Daemon{Liveness: Answers, Version: line[strings.LastIndexByte(line, ' ')+1:]}, nil
 }
 
-// Meant lists what speaks for a host being meant to run a daemon; nothing: it is
-// not. It does not say whether it runs. The error is for what could not be read,
-// where nothing else speaks for it.
+// Meant returns the reasons why a host is meant to run a daemon; none: it is not. It does not report whether it runs.
+// The error is for what could not be read, if no other reason was found.
 func (h *Host) Meant(daemon string) ([]string, error) {
 	return Derive(h, daemon, func() ([]string, error) {
 		var why []string

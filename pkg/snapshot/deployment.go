@@ -14,16 +14,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// A Deployment is one look at a deployment. Its methods, and those of its Zones
-// and Hosts, may be called concurrently.
+// A Deployment is one sample of a deployment. Its methods, and those of its Zones and Hosts, are safe for concurrent
+// use.
 type Deployment struct {
 	Zones []*Zone
-	// Hosts are the nodes that can be asked, and the local host whatever it runs:
-	// one with the databases alone is a host, too. Nodes to which there is no way
-	// are in Far.
+	// Hosts are the reachable nodes, and the local host whatever it runs: one with only the databases is a host, too.
+	// Unreachable nodes are in Far.
 	Hosts []*Host
 	Far   []*cluster.Node
-	// Problems is what was named, or is of this host, and could not be read.
+	// Problems are sources that were named, or belong to this host, and could not be read.
 	Problems []cluster.Problem
 
 	ctx     context.Context
@@ -33,15 +32,13 @@ type Deployment struct {
 	memo    once
 }
 
-// Options say how to look.
+// Options configure the sampling.
 type Options struct {
-	// Sample is how long Later waits before it looks again; 0: there is no
-	// second look.
+	// Sample is how long Later waits before the second sample; 0: there is none.
 	Sample time.Duration
 }
 
-// Look is a look at a deployment that is open. It reads no more than which hosts
-// there are; all later reading ends with ctx.
+// Look samples an open deployment. It reads only which hosts there are; all later reads end with ctx.
 func Look(ctx context.Context, c *cluster.Cluster, o Options) *Deployment {
 	d := &Deployment{ctx: ctx, cluster: c, sample: o.Sample / hurry, Problems: c.Problems}
 	for _, z := range c.Zones {
@@ -49,7 +46,7 @@ func Look(ctx context.Context, c *cluster.Cluster, o Options) *Deployment {
 	}
 	for _, n := range c.Hosts {
 		if c.Inactive && n.SystemID == c.Central.SystemID {
-			continue // that is this host
+			continue // this host
 		}
 		if n.Far() {
 			if !n.VTEP() {
@@ -69,19 +66,18 @@ func Look(ctx context.Context, c *cluster.Cluster, o Options) *Deployment {
 	return d
 }
 
-// ErrNoSample is of a question that needs two samples where only one was asked for.
+// ErrNoSample means that two samples are needed and only one was requested.
 var ErrNoSample = errors.New("needs two samples: add --sample 15s")
 
-// errOneSample is why a capture has no second sample.
+// errOneSample means that a capture has no second sample.
 type errOneSample struct{}
 
 func (errOneSample) Error() string { return "needs two samples; this capture has one" }
 func (errOneSample) Unwrap() error { return node.ErrUnavailable }
 
-// Later is a second look, Options.Sample after the call: what the caller has read
-// of this one by then is at least that much older. It is the same for all who
-// ask, so ask once, when all of the first look that is compared was read. Without
-// a Sample the error is ErrNoSample; of saved data there is no second look.
+// Later returns a second sample, Options.Sample after the call: what the caller has read of this one is at least that
+// much older. All callers get the same one, so call it once everything to compare was read. Without a Sample the
+// error is ErrNoSample; a capture has no second sample.
 func (d *Deployment) Later() (*Deployment, error) {
 	switch {
 	case d.saved():
@@ -99,13 +95,13 @@ func (d *Deployment) Later() (*Deployment, error) {
 	})
 }
 
-// Now is when this look began; of saved data, when it was saved.
+// Now returns when this sample began; for a capture, when it was saved.
 func (d *Deployment) Now() time.Time { return d.now }
 
 // Context bounds all reading.
 func (d *Deployment) Context() context.Context { return d.ctx }
 
-// Host finds a host by name, hostname or system-id; nil: there is none that can be asked.
+// Host returns a host by name, hostname or system-id, nil if none is reachable.
 func (d *Deployment) Host(name string) *Host {
 	for _, h := range d.Hosts {
 		if h.Name == name || h.SystemID == name {
@@ -115,8 +111,7 @@ func (d *Deployment) Host(name string) *Host {
 	return nil
 }
 
-// Local is the host that ovnctl runs on; nil where the source is saved data or a
-// remote database alone.
+// Local returns the host that ovnctl runs on; nil if the source is a capture or only a remote database.
 func (d *Deployment) Local() *Host {
 	for _, h := range d.Hosts {
 		if h.Local {
@@ -126,29 +121,28 @@ func (d *Deployment) Local() *Host {
 	return nil
 }
 
-// A Zone is a Northbound and a Southbound, of which either may not be readable.
+// A Zone is a Northbound and a Southbound; either may be unreadable.
 type Zone struct {
 	Name string
 
 	d      *Deployment
 	nb, sb ovsdb.Reader
-	opened []sb.ChassisIdentity // as the Southbound had them when it was opened
+	opened []sb.ChassisIdentity // as in the Southbound when it was opened
 	memo   once
 	flows  logicalFlows
 }
 
-// Deployment is the look that the zone is of.
+// Deployment returns the zone's sample.
 func (z *Zone) Deployment() *Deployment { return z.d }
 
-// ErrUnavailable says that a source does not hold what was asked for.
+// ErrUnavailable means that a source lacks what was asked for.
 var ErrUnavailable = node.ErrUnavailable
 
-// ErrNoOVN says that a database of OVN is not missing: Open vSwitch is used here
-// without OVN.
+// ErrNoOVN means that an OVN database is not missing: Open vSwitch is used here without OVN.
 var ErrNoOVN = errors.New("plain Open vSwitch: no OVN here")
 
-// MissingDatabase is the error of a database that is not among the sources, or that could not be opened: then it is the
-// Problem. The flag is the one that names it.
+// MissingDatabase returns the error for a database that is not among the sources, or that could not be opened: then
+// it is the Problem. flag is the one that names it.
 func (d *Deployment) MissingDatabase(name, flag string) error {
 	for _, p := range d.Problems {
 		if p.What == name {
@@ -164,8 +158,8 @@ func (d *Deployment) MissingDatabase(name, flag string) error {
 	return errors.New(name + " was not read: name it with " + flag)
 }
 
-// withoutOVN reports whether the switches of all hosts could be read, that nothing in them is meant for OVN, and that no
-// daemon or database of it is there.
+// withoutOVN reports whether the switches of all hosts could be read, nothing in them is for OVN, and no OVN daemon
+// or database is present.
 func (d *Deployment) withoutOVN() bool {
 	none, _ := Derive(d, "", func() (bool, error) {
 		for _, z := range d.Zones {
@@ -178,7 +172,7 @@ func (d *Deployment) withoutOVN() bool {
 			if err != nil || s.RunsOVN() {
 				return false, nil
 			}
-			daemons, _ := h.Daemons() // of saved data there may be none to see
+			daemons, _ := h.Daemons() // a capture may have none
 			if slices.ContainsFunc(daemons, func(d node.Daemon) bool { return strings.HasPrefix(d.Name, "ovn") && d.State != node.Refused }) {
 				return false, nil
 			}
@@ -188,7 +182,7 @@ func (d *Deployment) withoutOVN() bool {
 	return none
 }
 
-// NB is the Northbound itself, for repairs and for what no method here reads.
+// NB returns the Northbound itself, for repairs and for what no method here reads.
 func (z *Zone) NB() (ovsdb.Reader, error) {
 	if z.nb == nil {
 		return nil, z.d.MissingDatabase("OVN_Northbound", "--nb")
@@ -196,7 +190,7 @@ func (z *Zone) NB() (ovsdb.Reader, error) {
 	return z.nb, nil
 }
 
-// SB is the Southbound itself.
+// SB returns the Southbound itself.
 func (z *Zone) SB() (ovsdb.Reader, error) {
 	if z.sb == nil {
 		return nil, z.d.MissingDatabase("OVN_Southbound", "--sb")

@@ -1,17 +1,15 @@
-// Package snapshot is what checks and repairs look at: the rows of a
-// deployment's databases and what its hosts say of themselves.
+// Package snapshot is the input of checks and repairs: the rows of a deployment's databases and what its hosts
+// report.
 //
-// # Read once, when asked
+// # Read once, on demand
 //
-// Nothing is read before somebody asks, and everything at most once, however
-// many ask and at whatever time: all see the same values. What is asked for side
-// by side is read side by side. A Deployment is one look; for a second one,
-// [Deployment.Later] waits and looks again.
+// Nothing is read before it is needed, and everything at most once, whoever asks and whenever: all see the same
+// values. Concurrent requests are read concurrently. A Deployment is one sample; [Deployment.Later] waits and takes a
+// second one.
 //
-// Rows of one [Core] are of one moment: they come in one transaction.
+// The rows of one [Core] are consistent: they come from one transaction.
 //
 // # What could not be read
 //
-// Every question gives a value or an error that says why there is none, and what
-// would settle it. An error is never an empty answer.
+// Every method returns a value, or an error with the reason and what would fix it. An error is never an empty result.
 package snapshot

@@ -13,34 +13,33 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// A Host is one machine that can be asked: a node, or one with databases.
+// A Host is one reachable machine: a node, or one with databases.
 type Host struct {
-	Name     string // as Cluster names it
-	SystemID string // Chassis.name; empty: it is no chassis
+	Name     string // as in Cluster
+	SystemID string // Chassis.name; empty if it is no chassis
 	Local    bool   // ovnctl runs on it
 
 	d       *Deployment
 	node    *cluster.Node
 	memo    once
-	central bool     // it runs databases alone
-	silent  sync.Map // daemons that did not answer in time, by name
-	before  *Host    // in the look of which this is the second; nil: this is the first
+	central bool     // it runs only databases
+	silent  sync.Map // daemons that did not reply in time, by name
+	before  *Host    // the host in the first sample if this is the second; else nil
 }
 
-// ErrNoSwitch says that a host has no Open vSwitch and is not meant to have one:
-// it runs databases alone.
+// ErrNoSwitch means that a host has no Open vSwitch and needs none: it runs only databases.
 var ErrNoSwitch = errors.New("no Open vSwitch: this host runs only OVN's databases")
 
-// Central reports whether the host runs OVN's databases alone, without an Open vSwitch.
+// Central reports whether the host runs only OVN's databases, without Open vSwitch.
 func (h *Host) Central() bool { return h.central }
 
-// Deployment is the look that the host is of.
+// Deployment returns the host's sample.
 func (h *Host) Deployment() *Deployment { return h.d }
 
-// Node is the host itself, for repairs and for what no method here reads.
+// Node returns the host itself, for repairs and for what no method here reads.
 func (h *Host) Node() node.Host { return h.node.Host }
 
-// OVSDB is the host's Open_vSwitch database itself.
+// OVSDB returns the host's Open_vSwitch database itself.
 func (h *Host) OVSDB() (ovsdb.Reader, error) {
 	return Derive(h, "", func() (ovsdb.Reader, error) {
 		if h.central {
@@ -54,8 +53,8 @@ func (h *Host) OVSDB() (ovsdb.Reader, error) {
 	})
 }
 
-// Switch reads the host's Open_vSwitch database. While ovs-vswitchd does not
-// answer (Daemon), its Interface rows are what it knew last.
+// Switch reads the host's Open_vSwitch database. While ovs-vswitchd does not reply (Daemon), its Interface rows are
+// outdated.
 func (h *Host) Switch() (*Switch, error) {
 	return read(&h.memo, question{what: "switch"}, func() (*Switch, error) {
 		db, err := h.OVSDB()
@@ -70,29 +69,29 @@ func (h *Host) Switch() (*Switch, error) {
 	})
 }
 
-// Network is the kernel's view of the host.
+// Network returns the kernel's view of the host.
 func (h *Host) Network() (*node.Network, error) {
 	return read(&h.memo, question{what: "network"}, func() (*node.Network, error) { return h.node.Host.Network(h.d.ctx) })
 }
 
-// Pod looks into the network namespace at the other end of a veth.
+// Pod reads the network namespace at the other end of a veth.
 func (h *Host) Pod(link string) (*node.PodNet, error) {
 	return read(&h.memo, question{"pod", link}, func() (*node.PodNet, error) { return h.node.Host.Pod(h.d.ctx, link) })
 }
 
-// NAT lists the host's own rules that may translate addresses.
+// NAT returns the host's own rules that may translate addresses.
 func (h *Host) NAT() ([]node.NATRule, error) {
 	return read(&h.memo, question{what: "nat"}, func() ([]node.NATRule, error) { return h.node.Host.NAT(h.d.ctx) })
 }
 
-// Flows is the flow table of a bridge.
+// Flows returns the flow table of a bridge.
 func (h *Host) Flows(bridge string) ([]openflow.FlowEntry, error) {
 	return dump[openflow.FlowEntry](h, bridge, node.Flows)
 }
 
-// PlainFlows are the flows of a bridge as ovs-vswitchd itself prints them, for who asks neither for cookies nor for
-// timeouts: a fraction of the work of Flows, which starts a process. Flows that Open vSwitch keeps for itself are among
-// them. Of saved data without them it is Flows.
+// PlainFlows returns a bridge's flows as printed by ovs-vswitchd itself, without cookies and timeouts: a fraction of
+// the work of Flows, which starts a process. They include Open vSwitch's hidden flows. For a capture without them it
+// is Flows.
 func (h *Host) PlainFlows(bridge string) ([]openflow.FlowEntry, error) {
 	return Derive(h, bridge, func() ([]openflow.FlowEntry, error) {
 		text, err := h.Control("ovs-vswitchd", "bridge/dump-flows", bridge)
@@ -106,12 +105,12 @@ func (h *Host) PlainFlows(bridge string) ([]openflow.FlowEntry, error) {
 	})
 }
 
-// Groups is the group table of a bridge.
+// Groups returns the group table of a bridge.
 func (h *Host) Groups(bridge string) ([]openflow.GroupEntry, error) {
 	return dump[openflow.GroupEntry](h, bridge, node.Groups)
 }
 
-// OpenFlowPorts are the ports of a bridge as OpenFlow has them.
+// OpenFlowPorts returns the OpenFlow ports of a bridge.
 func (h *Host) OpenFlowPorts(bridge string) ([]openflow.PortDesc, error) {
 	return dump[openflow.PortDesc](h, bridge, node.Ports)
 }
@@ -129,7 +128,7 @@ func dump[E openflow.Entry](h *Host, bridge string, kind node.DumpKind) ([]E, er
 	})
 }
 
-// entriesOf reads the entries of a kind in a dump; what says which dump it is.
+// entriesOf parses the entries of one kind in a dump; what names the dump.
 func entriesOf[E openflow.Entry](text, what string) ([]E, error) {
 	parsed, err := openflow.ParseDump(text)
 	if err != nil {
@@ -144,13 +143,12 @@ func entriesOf[E openflow.Entry](text, what string) ([]E, error) {
 	return entries, nil
 }
 
-// File is a file below the host's root, of at most 16 MiB. One that does not
-// exist is fs.ErrNotExist.
+// File returns a file below the host's root, at most 16 MiB. A missing one is fs.ErrNotExist.
 func (h *Host) File(path string) ([]byte, error) {
 	return read(&h.memo, question{"file", path}, func() ([]byte, error) { return h.node.Host.ReadFile(h.d.ctx, path) })
 }
 
-// OptionalFile is File, and nil without an error where the file does not exist.
+// OptionalFile is File, but returns nil without an error if the file does not exist.
 func (h *Host) OptionalFile(path string) ([]byte, error) {
 	text, err := h.File(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -162,41 +160,40 @@ func (h *Host) OptionalFile(path string) ([]byte, error) {
 	return text, err
 }
 
-// Dirs are where the host's daemons keep things, as paths of the host.
+// Dirs returns the directories of the host's daemons, as paths on the host.
 func (h *Host) Dirs() node.Dirs {
 	d, _ := Derive(h, "", func() (node.Dirs, error) { return h.node.Host.Dirs(h.d.ctx) })
 	return d
 }
 
-// Log is the end of a daemon's log, at most the last MiB in whole lines. The
-// daemon's name is that of its file without ".log": "ovs-vswitchd",
-// "ovsdb-server", "ovn-controller", "ovn-northd", "ovsdb-server-nb", "ovsdb-server-sb".
+// Log returns the end of a daemon's log, at most the last MiB in whole lines. The daemon's name is the file name
+// without ".log": "ovs-vswitchd", "ovsdb-server", "ovn-controller", "ovn-northd", "ovsdb-server-nb",
+// "ovsdb-server-sb".
 func (h *Host) Log(daemon string) (string, error) {
 	return read(&h.memo, question{"log", daemon}, func() (string, error) { return h.node.Host.Log(h.d.ctx, daemon) })
 }
 
-// Glob lists the paths of the host that match a pattern of path.Match, in order.
+// Glob returns the paths on the host that match a path.Match pattern, sorted.
 func (h *Host) Glob(pattern string) ([]string, error) {
 	return read(&h.memo, question{"glob", pattern}, func() ([]string, error) { return h.node.Host.Glob(h.d.ctx, pattern) })
 }
 
-// Processes are those of Open vSwitch and OVN, by their pid.
+// Processes returns the processes of Open vSwitch and OVN, by pid.
 func (h *Host) Processes() ([]node.Process, error) {
 	return read(&h.memo, question{what: "processes"}, func() ([]node.Process, error) { return h.node.Host.Processes(h.d.ctx) })
 }
 
-// Space is the room of the file system that a path lies on.
+// Space returns the space of the file system that contains a path.
 func (h *Host) Space(path string) (node.Space, error) {
 	return read(&h.memo, question{"space", path}, func() (node.Space, error) { return h.node.Host.Space(h.d.ctx, path) })
 }
 
-// Unit is a service as systemd has it. Where systemd is not PID 1 the error is
-// node.ErrUnavailable.
+// Unit returns a systemd unit. If systemd is not PID 1 the error is node.ErrUnavailable.
 func (h *Host) Unit(name string) (node.Unit, error) {
 	return read(&h.memo, question{"unit", name}, func() (node.Unit, error) { return h.node.Host.Unit(h.d.ctx, name) })
 }
 
-// Features are the offloads of a link, as `ethtool -k` names them.
+// Features returns the offloads of a link, by their `ethtool -k` names.
 func (h *Host) Features(link string) (map[string]bool, error) {
 	return read(&h.memo, question{"features", link}, func() (map[string]bool, error) { return h.node.Host.Features(h.d.ctx, link) })
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// The rows of the databases that zones share, ovn-ic-nb(5) and ovn-ic-sb(5).
+// Rows of the databases that zones share, ovn-ic-nb(5) and ovn-ic-sb(5).
 type (
 	// TransitSwitch is a switch that all zones have.
 	TransitSwitch struct {
@@ -20,12 +20,12 @@ type (
 		Name        string            `ovsdb:"name"`
 		OtherConfig map[string]string `ovsdb:"other_config"`
 	}
-	// AvailabilityZone is a zone by its name.
+	// AvailabilityZone is a zone's name.
 	AvailabilityZone struct {
 		UUID ovsdb.UUID `ovsdb:"_uuid"`
 		Name string     `ovsdb:"name"`
 	}
-	// ICGateway is a chassis that takes traffic from other zones.
+	// ICGateway is a chassis that receives traffic from other zones.
 	ICGateway struct {
 		UUID     ovsdb.UUID            `ovsdb:"_uuid"`
 		Name     string                `ovsdb:"name"` // Chassis.name
@@ -52,31 +52,29 @@ func (ICGateway) Table() string { return "Gateway" }
 // Table returns Datapath_Binding.
 func (ICDatapath) Table() string { return "Datapath_Binding" }
 
-// An Interconnect is what the databases that zones share say.
+// An Interconnect is the content of the databases that zones share.
 type Interconnect struct {
 	NB, SB string // their remotes
 	ICNorthbound
 	ICSouthbound
 }
 
-// ICNorthbound is one moment of OVN_IC_Northbound.
+// ICNorthbound is a consistent read of OVN_IC_Northbound.
 type ICNorthbound struct {
 	Switches []TransitSwitch
 }
 
-// ICSouthbound is one moment of OVN_IC_Southbound.
+// ICSouthbound is a consistent read of OVN_IC_Southbound.
 type ICSouthbound struct {
 	Zones     []AvailabilityZone
 	Gateways  []ICGateway
 	Datapaths []ICDatapath
 }
 
-// ErrNoInterconnect is a host on which nothing says where the databases are that
-// zones share.
+// ErrNoInterconnect means that a host has no setting for where the shared databases are.
 var ErrNoInterconnect = errors.New("no database of OVN interconnect is configured here")
 
-// Interconnect reads the databases that zones share, where the host's ovn-ic finds
-// them.
+// Interconnect reads the databases that zones share, at the addresses of the host's ovn-ic.
 func (h *Host) Interconnect() (*Interconnect, error) {
 	return Derive(h, "", func() (*Interconnect, error) {
 		if !h.Local {
@@ -119,7 +117,7 @@ func (h *Host) Interconnect() (*Interconnect, error) {
 	})
 }
 
-// icSocket is the local socket of one of the shared databases, if it is there.
+// icSocket returns the local socket of a shared database, if it exists.
 func (h *Host) icSocket(name string) string {
 	path := filepath.Join(h.Dirs().OVNRun, name+".sock")
 	if at, err := h.Glob(path); err != nil || len(at) == 0 {
@@ -131,7 +129,7 @@ func (h *Host) icSocket(name string) string {
 	return "unix:" + path
 }
 
-// inRoot is a list of remotes with the sockets as a process with that root sees them.
+// inRoot returns a list of remotes with socket paths as seen by a process with that root.
 func inRoot(list, root string) string {
 	parts := strings.Split(list, ",")
 	for i, r := range parts {

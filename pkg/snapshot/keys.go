@@ -15,20 +15,20 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
-// Keys are the files with which a daemon shows who it is, as paths where it runs.
+// Keys are the certificate and key files of a daemon, as paths where it runs.
 type Keys struct {
 	Daemon      string // "ovn-controller", "ovnsb_db", …
-	Source      string // where that is said: "command line", "Open_vSwitch SSL"
+	Source      string // where they are set: "command line", "Open_vSwitch SSL"
 	PrivateKey  string
 	Certificate string
 	CACert      string
-	// Bootstrap: the CA certificate need not be there before the first connection.
+	// Bootstrap: the CA certificate need not exist before the first connection.
 	Bootstrap bool
-	// root is where the daemon's own root directory is seen, "/proc/PID/root".
+	// root is the path to the daemon's root directory, "/proc/PID/root".
 	root string
 }
 
-// file reads one of the files as the daemon sees it, else as the host does.
+// keyFile reads one of the files as the daemon sees it, else as the host does.
 func (h *Host) keyFile(k Keys, path string) ([]byte, error) {
 	if k.root != "" {
 		if b, err := h.node.Host.ReadFile(h.d.ctx, k.root+path); err == nil {
@@ -38,8 +38,8 @@ func (h *Host) keyFile(k Keys, path string) ([]byte, error) {
 	return h.node.Host.ReadFile(h.d.ctx, path)
 }
 
-// Keys are those of the host's daemons: what is on their command lines, and what
-// these take from a database's SSL table.
+// Keys returns the key files of the host's daemons: from their command lines, or from a database's SSL table that
+// these refer to.
 func (h *Host) Keys() ([]Keys, error) {
 	return Derive(h, "", func() ([]Keys, error) {
 		var all []Keys
@@ -75,7 +75,7 @@ func (h *Host) Keys() ([]Keys, error) {
 	})
 }
 
-// daemonOf names the daemon that a process is: an ovsdb-server by what it serves.
+// daemonOf returns the daemon's name for a process: for an ovsdb-server by its database.
 func daemonOf(p node.Process) string {
 	for _, s := range servers {
 		for _, a := range p.Args {
@@ -87,8 +87,7 @@ func daemonOf(p node.Process) string {
 	return p.Name
 }
 
-// fromDatabase puts paths in the place of "db:DATABASE,SSL,COLUMN"; false: the
-// database does not tell.
+// fromDatabase replaces "db:DATABASE,SSL,COLUMN" by paths; false if the database lacks them.
 func (h *Host) fromDatabase(k *Keys) bool {
 	for i, at := range []*string{&k.PrivateKey, &k.Certificate, &k.CACert} {
 		where, ok := strings.CutPrefix(*at, "db:")
@@ -154,8 +153,7 @@ func (h *Host) Certificates(k Keys, path string) ([]*x509.Certificate, error) {
 	})
 }
 
-// KeyFits reports whether the private key belongs to the certificate. Nothing of the
-// key is kept.
+// KeyFits reports whether the private key matches the certificate. The key is not kept.
 func (h *Host) KeyFits(k Keys) (bool, error) {
 	return Derive(h, k.Daemon, func() (bool, error) {
 		private, err := h.keyFile(k, k.PrivateKey)
@@ -176,8 +174,8 @@ func (h *Host) KeyFits(k Keys) (bool, error) {
 	})
 }
 
-// Shown is the certificates that the server at an ssl: remote shows to whoever
-// connects, seen from the host ovnctl runs on.
+// Shown returns the certificates that the server at an ssl: remote presents to any client, seen from the host ovnctl
+// runs on.
 func (d *Deployment) Shown(remote string) ([]*x509.Certificate, error) {
 	return Derive(d, remote, func() ([]*x509.Certificate, error) {
 		address, ok := strings.CutPrefix(remote, "ssl:")
@@ -197,7 +195,7 @@ func (d *Deployment) Shown(remote string) ([]*x509.Certificate, error) {
 		var shown []*x509.Certificate
 		conn := tls.Client(raw, &tls.Config{
 			MinVersion:         tls.VersionTLS12,
-			InsecureSkipVerify: true, // it is looked at, not trusted
+			InsecureSkipVerify: true, // it is inspected, not trusted
 			VerifyConnection: func(cs tls.ConnectionState) error {
 				shown = cs.PeerCertificates
 				return nil
@@ -205,7 +203,7 @@ func (d *Deployment) Shown(remote string) ([]*x509.Certificate, error) {
 		})
 		err = conn.HandshakeContext(ctx)
 		if len(shown) > 0 {
-			return shown, nil // that it wants a certificate of ours, too, does not matter
+			return shown, nil // even if it requires a client certificate
 		}
 		if err == nil {
 			err = errors.New("the server presents no certificate")

@@ -14,8 +14,8 @@ type LogLine struct {
 	Raw    string
 }
 
-// LogLines are the lines of a daemon's log, as far back as Log goes, since the
-// daemon that runs now was started. Lines in another form are left out.
+// LogLines returns the lines of a daemon's log, as far back as Log goes, since the running daemon started. Lines in
+// another format are skipped.
 func (h *Host) LogLines(daemon string) ([]LogLine, error) {
 	return Derive(h, daemon, func() ([]LogLine, error) {
 		text, err := h.Log(daemon)
@@ -26,7 +26,7 @@ func (h *Host) LogLines(daemon string) ([]LogLine, error) {
 	})
 }
 
-// ParseLog reads a log since the last time that its daemon was started.
+// ParseLog parses a log from the daemon's last start on.
 func ParseLog(text string) []LogLine {
 	var lines []LogLine
 	for raw := range strings.Lines(text) {
@@ -40,7 +40,7 @@ func ParseLog(text string) []LogLine {
 			continue
 		}
 		l := LogLine{Time: at, Module: parts[2], Level: parts[3], Text: parts[4], Raw: raw}
-		// The first line of a daemon is numbered 1; a log that was only opened again goes on counting.
+		// A daemon's first line has number 1; a log that was only reopened continues counting.
 		if parts[1] == "00001" && !strings.Contains(l.Module, "(") {
 			lines = lines[:0]
 		}

@@ -10,15 +10,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// What of a server's time the logical flows of a node are worth: for every datapath or group it looks at all of them.
+// Limits on server time for a node's logical flows: for every datapath or group the server scans all of them.
 const (
 	requestTime  = 50 * time.Millisecond   // for one request
-	fewDatapaths = 200                     // of a Southbound: with so many the logical flows of one are enough for a first request
-	readAhead    = 16                      // of a Southbound: with so few their logical flows are read before it is known that they are needed
+	fewDatapaths = 200                     // datapaths: from that many on, a first request reads the logical flows of one
+	readAhead    = 16                      // datapaths: up to that many, their logical flows are read in advance
 	serverTime   = 2500 * time.Millisecond // for all of them
 )
 
-// DatapathGroups are the groups of datapaths that logical flows are for; none where the Southbound knows no groups.
+// DatapathGroups returns the datapath groups of logical flows; none if the Southbound has no groups.
 func (z *Zone) DatapathGroups() ([]sb.LogicalDPGroup, error) {
 	return read(&z.memo, question{"rows of", "DatapathGroups"}, func() ([]sb.LogicalDPGroup, error) {
 		db, err := z.SB()
@@ -29,9 +29,9 @@ func (z *Zone) DatapathGroups() ([]sb.LogicalDPGroup, error) {
 	})
 }
 
-// likelyDatapaths are those that a chassis has flows of, as its ports tell: their own, and all that ovn-controller
-// comes to from there by patch ports. It stops at a distributed gateway port of another chassis where that always has
-// packets sent there. (The flows themselves say it for sure, and take longer.)
+// likelyDatapaths returns the datapaths that a chassis has flows of, judged by its ports: their own, and all that
+// ovn-controller reaches from there through patch ports. It stops at a distributed gateway port of another chassis if
+// packets are always sent there. (Only the flows are certain, and they take longer.)
 func (s *Southbound) likelyDatapaths(c *sb.Chassis) []ovsdb.UUID {
 	ports := map[ovsdb.UUID][]*sb.PortBindingBrief{}
 	named := make(map[string]*sb.PortBindingBrief, len(s.PortBindings))
@@ -70,7 +70,7 @@ func (s *Southbound) likelyDatapaths(c *sb.Chassis) []ovsdb.UUID {
 	return all
 }
 
-// groupsWith are the HA_Chassis_Groups that a chassis is a member of.
+// groupsWith returns the HA_Chassis_Groups that a chassis is in.
 func (s *Southbound) groupsWith(c *sb.Chassis) ovsdb.Set[ovsdb.UUID] {
 	var members, groups ovsdb.Set[ovsdb.UUID]
 	for _, m := range s.HAChassis {
@@ -86,14 +86,14 @@ func (s *Southbound) groupsWith(c *sb.Chassis) ovsdb.Set[ovsdb.UUID] {
 	return groups
 }
 
-// Likely are the logical flows of the datapaths that a chassis most likely has.
+// Likely has the logical flows of a chassis' likely datapaths.
 type Likely struct {
 	Datapaths []ovsdb.UUID
 	Rows      []sb.LogicalFlowBrief
 }
 
-// LikelyFlows can be read while the flows that tell what a chassis has are still on their way. Of a large Southbound
-// there are none.
+// LikelyFlows can run while the flows that show a chassis' actual datapaths are still being read. For a large
+// Southbound it returns none.
 func (z *Zone) LikelyFlows(chassis string) (*Likely, error) {
 	return Derive(z, chassis, func() (*Likely, error) {
 		s, err := z.Southbound()
@@ -114,7 +114,7 @@ func (z *Zone) LikelyFlows(chassis string) (*Likely, error) {
 	})
 }
 
-// groupsOf are the groups that have one of some datapaths.
+// groupsOf returns the groups that contain one of the datapaths.
 func groupsOf(groups []sb.LogicalDPGroup, datapaths []ovsdb.UUID) []ovsdb.UUID {
 	var with []ovsdb.UUID
 	for _, g := range groups {
@@ -125,8 +125,8 @@ func groupsOf(groups []sb.LogicalDPGroup, datapaths []ovsdb.UUID) []ovsdb.UUID {
 	return with
 }
 
-// LogicalFlows reads the logical flows of datapaths and of groups of them, each once, and as many in one request as the
-// server answers in requestTime. It is an error if it needs more than serverTime for all.
+// LogicalFlows reads the logical flows of datapaths and groups, each once, with as many in one request as the server
+// handles in requestTime. It fails if all would take more than serverTime.
 func (z *Zone) LogicalFlows(datapaths, groups []ovsdb.UUID) ([]sb.LogicalFlowBrief, error) {
 	db, err := z.SB()
 	if err != nil {
@@ -173,19 +173,19 @@ func (z *Zone) LogicalFlows(datapaths, groups []ovsdb.UUID) ([]sb.LogicalFlowBri
 	return rows, nil
 }
 
-// logicalFlows are those that were read, by the datapath or group that they are for.
+// logicalFlows are the flows read so far, by datapath or group.
 type logicalFlows struct {
 	sync.Mutex
 	of map[ovsdb.UUID][]sb.LogicalFlowBrief
 }
 
-// An owner is a datapath or a group of them, and the column of Logical_Flow that names it.
+// An owner is a datapath or datapath group, and the column of Logical_Flow that refers to it.
 type owner struct {
 	column string
 	id     ovsdb.UUID
 }
 
-// missing are those that were not read.
+// missing returns the owners not read yet.
 func (f *logicalFlows) missing(datapaths, groups []ovsdb.UUID) []owner {
 	var owners []owner
 	for _, id := range datapaths {

@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// A question is what was asked: of what sort, and about what.
+// A question identifies a read: its kind and its subject.
 type question struct{ what, about string }
 
 func (q question) String() string {
 	return strings.TrimSpace(q.what + " " + strings.ReplaceAll(q.about, "\x00", " "))
 }
 
-// once remembers the replies to questions, errors included. The zero value is ready.
+// once caches the results of questions, including errors. The zero value is ready.
 type once struct {
 	mu    sync.Mutex
-	done  map[any]any // by question or derived: func() (T, error), each waiting for the one that asks
+	done  map[any]any // by question or derived: func() (T, error), each waiting for the first caller
 	reads []Read
 }
 
-// remember returns what ask gives for a key, and calls it the first time only. Those who
-// want it meanwhile wait for the same reply.
+// remember returns the result of ask for a key, and calls it only the first time. Concurrent callers wait for the
+// same result.
 func remember[T any](o *once, key any, ask func() (T, error)) (T, error) {
 	o.mu.Lock()
 	if o.done == nil {
@@ -39,7 +39,7 @@ func remember[T any](o *once, key any, ask func() (T, error)) (T, error) {
 	return get()
 }
 
-// read remembers a reply of a source itself, and how long it took.
+// read caches a source's reply, and how long it took.
 func read[T any](o *once, q question, ask func() (T, error)) (T, error) {
 	return remember(o, q, func() (T, error) {
 		start := time.Now()
@@ -54,14 +54,14 @@ func (o *once) timed(q question, took time.Duration) {
 	o.reads = append(o.reads, Read{q.String(), took})
 }
 
-// A Memory is a part of a snapshot that remembers what is made of it: a *Deployment, a *Zone or a *Host.
+// A Memory is a part of a snapshot that caches derived values: a *Deployment, a *Zone or a *Host.
 type Memory interface{ memory() *once }
 
 func (d *Deployment) memory() *once { return &d.memo }
 func (z *Zone) memory() *once       { return &z.memo }
 func (h *Host) memory() *once       { return &h.memo }
 
-// Derive remembers what is made of other reads: one value of a type for each thing that it is about.
+// Derive caches a value derived from other reads: one per type and subject.
 func Derive[T any](of Memory, about string, from func() (T, error)) (T, error) {
 	return remember(of.memory(), derived{reflect.TypeFor[T](), about}, from)
 }
@@ -87,8 +87,7 @@ func (o *once) all(of string) []Read {
 	return out
 }
 
-// Reads are the questions to sources that were answered so far, the slowest
-// first. Many are under way at a time.
+// Reads returns the questions that sources have replied to so far, slowest first. Many run concurrently.
 func (d *Deployment) Reads() []Read {
 	out := d.memo.all("")
 	for _, z := range d.Zones {

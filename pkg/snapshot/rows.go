@@ -9,8 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// Northbound is what the cluster's management system asked for, but for
-// balancers and policies: one moment of OVN_Northbound.
+// Northbound is the CMS's configuration except load balancers and policies: one consistent read of OVN_Northbound.
 type Northbound struct {
 	Globals        []nb.Global
 	Connections    []nb.Connection
@@ -29,22 +28,22 @@ type Northbound struct {
 	BFD            []nb.BFD
 }
 
-// Balancers is all about load balancing in OVN_Northbound.
+// Balancers is the load balancing part of OVN_Northbound.
 type Balancers struct {
 	LoadBalancers []nb.LoadBalancer
 	Groups        []nb.LoadBalancerGroup
 	HealthChecks  []nb.LoadBalancerHealthCheck
 }
 
-// AccessLists is all about network policy in OVN_Northbound.
+// AccessLists is the network policy part of OVN_Northbound.
 type AccessLists struct {
 	ACLs        []nb.ACLBrief
 	PortGroups  []nb.PortGroup
 	AddressSets []nb.AddressSet
 }
 
-// Southbound is the physical network and what is bound where: one moment of
-// OVN_Southbound, without logical flows and what was learned.
+// Southbound is the physical network and the bindings: one consistent read of OVN_Southbound, without logical flows
+// and learned rows.
 type Southbound struct {
 	Globals        []sb.Global
 	Connections    []sb.Connection
@@ -59,14 +58,14 @@ type Southbound struct {
 	HAChassis      []sb.HAChassis
 }
 
-// Learned is what the nodes have written into OVN_Southbound by themselves.
+// Learned is what the nodes have learned and written to OVN_Southbound.
 type Learned struct {
 	MACBindings     []sb.MACBinding
 	FDB             []sb.FDB
 	ServiceMonitors []sb.ServiceMonitor
 }
 
-// Switch is the node's Open_vSwitch database: one moment of it.
+// Switch is a consistent read of the node's Open_vSwitch database.
 type Switch struct {
 	OpenvSwitch []vswitch.OpenvSwitch
 	Bridges     []vswitch.BridgeBrief
@@ -89,10 +88,10 @@ func (z *Zone) AccessLists() (*AccessLists, error) { return tables[AccessLists](
 // Southbound reads the zone's Southbound.
 func (z *Zone) Southbound() (*Southbound, error) { return tables[Southbound](z, z.SB) }
 
-// Learned reads what the nodes have learned.
+// Learned reads what the zone's nodes have learned.
 func (z *Zone) Learned() (*Learned, error) { return tables[Learned](z, z.SB) }
 
-// tables reads all tables of a struct from a database of the zone, once.
+// tables reads all tables of a struct from a zone's database, once.
 func tables[T any](z *Zone, open func() (ovsdb.Reader, error)) (*T, error) {
 	var t T
 	return read(&z.memo, question{"rows of", reflect.TypeFor[T]().Name()}, func() (*T, error) {
@@ -107,7 +106,7 @@ func tables[T any](z *Zone, open func() (ovsdb.Reader, error)) (*T, error) {
 	})
 }
 
-// First is the first of some rows that is meant; nil: none is.
+// First returns the first row for which is returns true, nil if none.
 func First[R any](rows []R, is func(*R) bool) *R {
 	for i := range rows {
 		if is(&rows[i]) {
@@ -117,7 +116,7 @@ func First[R any](rows []R, is func(*R) bool) *R {
 	return nil
 }
 
-// Index is rows by a key of theirs; of several with the same it is the last.
+// Index returns rows by key; the last one wins.
 func Index[K comparable, R any](rows []R, key func(*R) K) map[K]*R {
 	index := make(map[K]*R, len(rows))
 	for i := range rows {

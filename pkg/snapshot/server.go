@@ -17,24 +17,23 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// A Server is an ovsdb-server for one of the databases of OVN, on the host that
-// it runs on or is meant to.
+// A Server is an ovsdb-server of an OVN database, on the host that it runs on or should run on.
 type Server struct {
 	Database string // OVN_Northbound or OVN_Southbound
 	Control  string // the daemon's name for Host.Control: ovnnb_db, ovnsb_db
 	Log      string // for Host.Log: ovsdb-server-nb, ovsdb-server-sb
-	File     string // the database's file, as a path of the host; empty: not found
+	File     string // the database file, as a path on the host; empty if not found
 	Daemon
 }
 
-// servers are the servers of OVN's databases, as ovn-ctl(8) names their parts.
+// servers are the servers of OVN's databases, with the names that ovn-ctl(8) uses.
 var servers = []Server{
 	{Database: "OVN_Northbound", Control: "ovnnb_db", Log: "ovsdb-server-nb"},
 	{Database: "OVN_Southbound", Control: "ovnsb_db", Log: "ovsdb-server-sb"},
 }
 
-// Servers are those that the host has: they answer, or their file is there. A
-// host that only uses the databases has none.
+// Servers returns the servers that the host has: they reply, or their file exists. A host that only uses the
+// databases has none.
 func (h *Host) Servers() ([]Server, error) {
 	return Derive(h, "", func() ([]Server, error) {
 		var found []Server
@@ -55,15 +54,14 @@ func (h *Host) Servers() ([]Server, error) {
 	})
 }
 
-// Server is the host's server of a database; nil: it has none.
+// Server returns the host's server of a database, nil if none.
 func (h *Host) Server(database string) (*Server, error) {
 	all, err := h.Servers()
 	return First(all, func(s *Server) bool { return s.Database == database }), err
 }
 
-// databaseFile is what the server was started with, else what lies where
-// distributions keep it. Of a server that does not run on another host, where every
-// question is a round trip, only the likeliest place is looked at.
+// databaseFile returns the file that the server was started with, else the one where distributions keep it. For a
+// stopped server on another host, where every question is a round trip, only the likeliest path is tried.
 func (h *Host) databaseFile(s Server, idle bool) string {
 	if idle && !h.Local {
 		at, err := h.Glob(path.Join(cmp.Or(h.Dirs().OVNDB, "/var/lib/ovn"), "ovn[ns]b_db.db"))
@@ -76,7 +74,7 @@ func (h *Host) databaseFile(s Server, idle bool) string {
 		return ""
 	}
 	if args := h.ServerArgs(s); len(args) > 0 {
-		last := args[len(args)-1] // in a container it may be another place than here
+		last := args[len(args)-1] // in a container the path may differ
 		if at, err := h.Glob(last); err == nil && len(at) > 0 && strings.HasSuffix(last, ".db") {
 			return last
 		}
@@ -93,7 +91,7 @@ func (h *Host) databaseFile(s Server, idle bool) string {
 	return ""
 }
 
-// ServerProcess is the process of a server; nil: not known.
+// ServerProcess returns the process of a server, nil if unknown.
 func (h *Host) ServerProcess(s Server) *node.Process {
 	all, err := h.Processes()
 	if err != nil {
@@ -102,7 +100,7 @@ func (h *Host) ServerProcess(s Server) *node.Process {
 	return First(all, func(p *node.Process) bool { return p.Name == "ovsdb-server" && daemonOf(*p) == s.Control })
 }
 
-// ServerArgs is the command line of a server that runs; nil: not known.
+// ServerArgs returns the command line of a running server, nil if unknown.
 func (h *Host) ServerArgs(s Server) []string {
 	if p := h.ServerProcess(s); p != nil {
 		return p.Args
@@ -110,7 +108,7 @@ func (h *Host) ServerArgs(s Server) []string {
 	return nil
 }
 
-// A Member is a server of a clustered database, as `cluster/status` says.
+// A Member is a server of a clustered database, as in `cluster/status`.
 type Member struct {
 	Database  string
 	ClusterID string
@@ -120,48 +118,47 @@ type Member struct {
 	Role      string // "leader", "follower", "candidate"
 	Term      int
 	Leader    string // "self", the first digits of a server's ID, or "unknown"
-	// ElectionTimer is how long followers do without their leader.
+	// ElectionTimer is how long followers wait for their leader.
 	ElectionTimer time.Duration
 	Entries       int      // of the log since the last snapshot
-	Remotes       []string // that a joining server asks to be let in
-	Peers         []Peer   // all members, itself among them
-	Text          string   // as it was read
+	Remotes       []string // that a joining server asks for admission
+	Peers         []Peer   // all members, including itself
+	Text          string   // the unparsed output
 }
 
-// A Peer is a member of the cluster as another one sees it.
+// A Peer is a member of the cluster as seen by another one.
 type Peer struct {
 	ID      string // the first digits of its server ID
 	Address string
 	Self    bool
-	Heard   bool          // there was a message from it
-	Last    time.Duration // since then
-	// In and Out are connections from and to it that stand.
+	Heard   bool          // a message was received from it
+	Last    time.Duration // since that message
+	// In and Out report established connections from and to it.
 	In, Out bool
 }
 
-// Connected reports whether a connection to or from the peer stands.
+// Connected reports whether a connection to or from the peer is established.
 func (p Peer) Connected() bool { return p.Self || p.In || p.Out }
 
 // Leads reports whether the member is its cluster's leader.
 func (m *Member) Leads() bool { return m.Role == "leader" }
 
-// Joining reports whether the server waits to be let into its cluster.
+// Joining reports whether the server waits for admission to its cluster.
 func (m *Member) Joining() bool { return strings.HasPrefix(m.Status, "joining") }
 
-// Lost reports whether the member knows no leader, though it belongs to a cluster.
+// Lost reports whether a member of a cluster knows no leader.
 func (m *Member) Lost() bool { return !m.Joining() && m.Leader == "unknown" }
 
-// Self is the member's own entry in its list; nil while it joins.
+// Self returns the member's own entry in its list; nil while it joins.
 func (m *Member) Self() *Peer {
 	return First(m.Peers, func(p *Peer) bool { return p.Self })
 }
 
-// ErrStandalone is a database that a single server serves, without a cluster.
+// ErrStandalone means that a database is served by a single server, without a cluster.
 var ErrStandalone = errors.New("no clustered database")
 
-// Member is what the host's server of a database says of its cluster. While a
-// cluster elects, its members know no leader: such an answer is asked for again
-// as long as an election takes.
+// Member returns the cluster state of the host's server of a database. During an election members know no leader:
+// such a reply is retried for as long as an election takes.
 func (h *Host) Member(database string) (*Member, error) {
 	return Derive(h, database, func() (*Member, error) {
 		at := slices.IndexFunc(servers, func(s Server) bool { return s.Database == database })
@@ -173,7 +170,7 @@ func (h *Host) Member(database string) (*Member, error) {
 			text, err := h.node.Host.Control(h.d.ctx, servers[at].Control, "cluster/status", database)
 			var refused *node.ControlError
 			if errors.As(err, &refused) {
-				return nil, ErrStandalone // a server alone does not know the command
+				return nil, ErrStandalone // a standalone server does not know the command
 			}
 			if err != nil {
 				return nil, err
@@ -181,7 +178,7 @@ func (h *Host) Member(database string) (*Member, error) {
 			if m, err = ParseMember(text); err != nil {
 				return nil, fmt.Errorf("%s: cluster/status of %s: %w", h.Name, database, err)
 			}
-			// The wait for a leader is the timer and up to a second; two elections may fail.
+			// Electing a leader takes the timer and up to a second; two elections may fail.
 			wait := m.ElectionTimer/2 + 250*time.Millisecond
 			if !m.Lost() || patience == 5 || time.Duration(patience)*wait > 10*time.Second {
 				return m, nil
@@ -201,7 +198,7 @@ var (
 	fullID     = regexp.MustCompile(`\(([0-9a-f-]{36})\)`)
 )
 
-// ParseMember reads what `cluster/status` prints.
+// ParseMember parses the output of `cluster/status`.
 func ParseMember(text string) (*Member, error) {
 	m := &Member{Text: text}
 	var connections string
@@ -271,8 +268,8 @@ func ParseMember(text string) (*Member, error) {
 	return m, nil
 }
 
-// tellSharedAddressesApart takes a connection to an address that several members have for
-// that of the one that answers there: the others were there before it.
+// tellSharedAddressesApart assigns a connection to an address that several members have to the one that replies
+// there: the others had it before.
 func (m *Member) tellSharedAddressesApart() {
 	for i := range m.Peers {
 		p := &m.Peers[i]
@@ -283,7 +280,7 @@ func (m *Member) tellSharedAddressesApart() {
 	}
 }
 
-// identity is the whole of an ID that is shown short and whole: "d44f (d44fc55c-…)".
+// identity returns the full ID of one printed short and in full: "d44f (d44fc55c-…)".
 func identity(value string) string {
 	if x := fullID.FindStringSubmatch(value); x != nil {
 		return x[1]
@@ -296,9 +293,8 @@ func milliseconds(text string) time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-// Dial reports whether somebody takes connections at the address of a remote
-// ("tcp:172.30.0.2:6642", "ssl:[fd00::2]:6644"), seen from the host ovnctl runs on: nil, or why
-// not. It sends nothing.
+// Dial returns nil if the address of a remote ("tcp:172.30.0.2:6642", "ssl:[fd00::2]:6644") accepts connections from
+// the host ovnctl runs on, else why not. It sends nothing.
 func (d *Deployment) Dial(remote string) error {
 	_, err := read(&d.memo, question{"dial", remote}, func() (struct{}, error) {
 		scheme, address, ok := strings.Cut(remote, ":")
@@ -316,8 +312,7 @@ func (d *Deployment) Dial(remote string) error {
 	return err
 }
 
-// DatabaseFile reads the file of a database below the host's root, of at most
-// 16 MiB, and says what of it could not be read.
+// DatabaseFile reads a database file below the host's root, at most 16 MiB, and reports what could not be read.
 func (h *Host) DatabaseFile(path string) (*ovsdb.Snapshot, error) {
 	return read(&h.memo, question{"database", path}, func() (*ovsdb.Snapshot, error) {
 		b, err := h.File(path)
@@ -328,8 +323,8 @@ func (h *Host) DatabaseFile(path string) (*ovsdb.Snapshot, error) {
 	})
 }
 
-// SnapshotSize is how large the file of a server may be once it is compacted, at
-// most: that of its rows, where they can be counted, else that of the file.
+// SnapshotSize returns the maximum size of a server's file after compaction: that of its rows if they can be counted,
+// else that of the file.
 func (h *Host) SnapshotSize(s Server) int64 {
 	size, err := h.FileSize(s.File)
 	if err != nil {
@@ -350,8 +345,7 @@ func (h *Host) SnapshotSize(s Server) int64 {
 	return size
 }
 
-// FileSize is the size of a file below the host's root. One of more than 16 MiB
-// is measured where that is possible.
+// FileSize returns the size of a file below the host's root. One of more than 16 MiB is measured where possible.
 func (h *Host) FileSize(path string) (int64, error) {
 	return Derive(h, path, func() (int64, error) {
 		if s, ok := h.node.Host.(interface {
@@ -364,7 +358,7 @@ func (h *Host) FileSize(path string) (int64, error) {
 	})
 }
 
-// Bytes is a size in words: "3.2 MiB".
+// Bytes formats a size: "3.2 MiB".
 func Bytes(n int64) string {
 	switch {
 	case n >= 1<<30:
@@ -377,17 +371,16 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// A Connection is an address at which the servers of a database listen, of
-// either database.
+// A Connection is an address on which a database's servers listen, of either database.
 type Connection struct {
 	UUID   ovsdb.UUID
 	Target string         // ptcp:6642, pssl:6642:0.0.0.0
 	Probe  ovsdb.Set[int] // milliseconds; empty: 5000
 	Role   string
-	Status map[string]string // of a server alone; a cluster does not keep it
+	Status map[string]string // only of a standalone server; a cluster has none
 }
 
-// Connections are the rows of a database's Connection table.
+// Connections returns the rows of a database's Connection table.
 func (z *Zone) Connections(database string) ([]Connection, error) {
 	return ofEither(z, database, func(n *Northbound) (all []Connection) {
 		for _, c := range n.Connections {
@@ -402,13 +395,13 @@ func (z *Zone) Connections(database string) ([]Connection, error) {
 	})
 }
 
-// HasSSL reports whether a database that can be read has a row in its SSL table.
+// HasSSL reports whether a readable database has a row in its SSL table.
 func (z *Zone) HasSSL(database string) bool {
 	rows, err := z.ssl(database)
 	return err == nil && len(rows) > 0
 }
 
-// ssl are the files of a database's SSL table.
+// ssl returns the files in a database's SSL table.
 func (z *Zone) ssl(database string) ([]sslFiles, error) {
 	return ofEither(z, database, func(n *Northbound) (all []sslFiles) {
 		for _, s := range n.SSL {
@@ -423,7 +416,7 @@ func (z *Zone) ssl(database string) ([]sslFiles, error) {
 	})
 }
 
-// GlobalRow is the UUID of a database's one row about the deployment.
+// GlobalRow returns the UUID of a database's single global row.
 func (z *Zone) GlobalRow(database string) (ovsdb.UUID, error) {
 	id, err := ofEither(z, database, func(n *Northbound) (id ovsdb.UUID) {
 		if len(n.Globals) == 1 {
@@ -442,7 +435,7 @@ func (z *Zone) GlobalRow(database string) (ovsdb.UUID, error) {
 	return id, err
 }
 
-// ofEither is what both databases have, of the one that is named.
+// ofEither returns what both databases have, from the named one.
 func ofEither[T any](z *Zone, database string, north func(*Northbound) T, south func(*Southbound) T) (none T, err error) {
 	if database == "OVN_Northbound" {
 		rows, err := z.Northbound()

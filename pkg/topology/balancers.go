@@ -69,7 +69,7 @@ func (b *zoneBuilder) balancerGroups(found map[ovsdb.UUID]*LoadBalancer) map[ovs
 	return groups
 }
 
-// services adds the Southbound's load balancers, for a zone without Northbound.
+// services adds the Southbound's load balancers, for a zone without a Northbound.
 func (b *zoneBuilder) services(t *sbServices) {
 	groups := byID(t.Groups, func(r sb.LogicalDPGroup) ovsdb.UUID { return r.UUID })
 	for _, row := range t.LoadBalancers {
@@ -89,7 +89,7 @@ func (b *zoneBuilder) services(t *sbServices) {
 	}
 }
 
-// loadBalancer adds a row of either database, which is called the same in both.
+// loadBalancer adds a load balancer row of either database; the columns have the same names.
 func (b *zoneBuilder) loadBalancer(id ovsdb.UUID, name string, protocol ovsdb.Set[string], addresses, options, ids map[string]string) *LoadBalancer {
 	lb := &LoadBalancer{
 		UUID: string(id), Name: name, Zone: b.zone,
@@ -109,8 +109,8 @@ func sortRefs(refs []Ref) {
 	})
 }
 
-// serviceOf is NAMESPACE/NAME of the service that OVN-Kubernetes made a load
-// balancer for: its owner, else the name it gives it.
+// serviceOf returns NAMESPACE/NAME of the service behind OVN-Kubernetes' load balancer: its owner, else parsed from
+// its name.
 func serviceOf(name string, ids map[string]string) string {
 	if owner := ids["k8s.ovn.org/owner"]; owner != "" && ids["k8s.ovn.org/kind"] == "Service" {
 		return owner
@@ -119,7 +119,7 @@ func serviceOf(name string, ids map[string]string) string {
 	if !ok || !strings.Contains(rest, "/") {
 		return ""
 	}
-	rest, _, _ = strings.Cut(rest, "_") // no name of a Kubernetes object holds one
+	rest, _, _ = strings.Cut(rest, "_") // names of Kubernetes objects contain none
 	return rest
 }
 
@@ -145,7 +145,7 @@ func compareVIPAddresses(a, b string) int {
 	return x.Compare(y)
 }
 
-// splitVIP splits ADDRESS[:PORT], IPv6 in brackets when it has a port.
+// splitVIP splits ADDRESS[:PORT]; IPv6 with a port is in brackets.
 func splitVIP(vip string) (address string, port int) {
 	if _, err := netip.ParseAddr(vip); err == nil {
 		return vip, 0
@@ -161,7 +161,7 @@ func splitVIP(vip string) (address string, port int) {
 	return host, port
 }
 
-// String is the VIP as the database writes it.
+// String formats the VIP as in the database.
 func (v *VIP) String() string {
 	if v.Port == 0 {
 		return v.Address

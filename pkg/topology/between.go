@@ -11,9 +11,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// LoadBetween is Load for a question about a packet between two ends, named as for [Graph.Resolve]. The rows come in
-// several requests, so that no server is busy with one for long. Where both ends are ports, or what runs behind them,
-// the Graph knows no load balancers, of which there may be more than of all else; ACLs it never knows.
+// LoadBetween is Load for the path of a packet between two endpoints, named as for [Graph.Resolve]. It reads rows in
+// several requests, so that no server is busy with one for long. If both endpoints are ports, or pods or VMs, the
+// Graph has no load balancers, which may outnumber everything else; it never has ACLs.
 func LoadBetween(ctx context.Context, s Source, from, to string) (*Graph, error) {
 	g, err := load(ctx, s, readPlain)
 	if err != nil {
@@ -26,7 +26,7 @@ func LoadBetween(ctx context.Context, s Source, from, to string) (*Graph, error)
 	return load(ctx, s, readParts)
 }
 
-// plainEnds reports whether both texts name ports or pods and can mean no load balancer.
+// plainEnds reports whether both texts name ports or pods and cannot mean a load balancer.
 func (g *Graph) plainEnds(ctx context.Context, s Source, ends ...string) (bool, error) {
 	var norths []ovsdb.Reader
 	s.EachZone(func(_ string, north, _ ovsdb.Reader) { norths = append(norths, north) })
@@ -49,7 +49,7 @@ func (g *Graph) plainEnds(ctx context.Context, s Source, ends ...string) (bool, 
 	return true, nil
 }
 
-// balancerCalled reports whether a load balancer or a service has a name.
+// balancerCalled reports whether a load balancer or service has this name.
 func balancerCalled(ctx context.Context, north ovsdb.Reader, name string) (bool, error) {
 	if north == nil {
 		return false, nil
@@ -64,7 +64,7 @@ func balancerCalled(ctx context.Context, north ovsdb.Reader, name string) (bool,
 	return len(named)+len(owned) > 0, nil
 }
 
-// readPlain reads a zone without load balancers where a Northbound says the rest.
+// readPlain reads a zone without load balancers, and from the Southbound only what a Northbound lacks.
 func readPlain(ctx context.Context, name string, north, south ovsdb.Reader) (zoneData, []error) {
 	if north == nil {
 		return readZone(ctx, name, north, south)
@@ -100,11 +100,11 @@ func readParts(ctx context.Context, name string, north, south ovsdb.Reader) (zon
 	})
 }
 
-// portsAtOnce is how many rows of Logical_Switch_Port one request is for. They take the server 0.3 s.
+// portsAtOnce is how many Logical_Switch_Port rows one request reads. They take the server 0.3 s.
 const portsAtOnce = 2000
 
-// readPorts reads the ports of the switches, which are known, and what is around the routers. Where there are many ports
-// they come in parts, by their UUIDs: no other column tells them apart.
+// readPorts reads the ports of the switches, which are known, and the routers' related rows. Many ports are read in
+// parts, by UUID, since no other column distinguishes them.
 func (t *nbTables) readPorts(ctx context.Context, north ovsdb.Reader) error {
 	requests := [][]*ovsdb.Query{
 		{{Rows: &t.DHCP}, {Rows: &t.RouterPorts}, {Rows: &t.NATs}, {Rows: &t.Routes}, {Rows: &t.Policies}},
@@ -130,7 +130,7 @@ func (t *nbTables) readPorts(ctx context.Context, north ovsdb.Reader) error {
 	return err
 }
 
-// inTurn sends one request after another.
+// inTurn sends requests one after another.
 func inTurn(ctx context.Context, r ovsdb.Reader, requests ...[]*ovsdb.Query) error {
 	for _, queries := range requests {
 		if err := r.Select(ctx, queries...); err != nil {
@@ -140,7 +140,7 @@ func inTurn(ctx context.Context, r ovsdb.Reader, requests ...[]*ovsdb.Query) err
 	return nil
 }
 
-// readSplit reads both databases of a zone side by side.
+// readSplit reads both databases of a zone concurrently.
 func readSplit(ctx context.Context, name string, south ovsdb.Reader, north func() (*nbTables, error)) (zoneData, []error) {
 	z := zoneData{name: name}
 	var northErr, southErr error
@@ -156,7 +156,7 @@ func readSplit(ctx context.Context, name string, south ovsdb.Reader, north func(
 	return z, slices.DeleteFunc([]error{northErr, southErr, servicesErr}, func(err error) bool { return err == nil })
 }
 
-// readBindings reads a Southbound, what the Northbound does not say, in several requests.
+// readBindings reads from a Southbound what the Northbound lacks, in several requests.
 func readBindings(ctx context.Context, r ovsdb.Reader) (*sbTables, error) {
 	if r == nil {
 		return nil, nil

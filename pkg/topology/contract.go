@@ -6,14 +6,13 @@ import "github.com/ovnctl/ovnctl/pkg/document"
 type Document struct {
 	document.Envelope
 	Topology
-	// Commands are the classic commands that show the same; only when asked for.
+	// Commands are the classic commands that show the same; only on request.
 	Commands []string `json:"commands,omitempty"`
 }
 
-// A Topology is what `ovnctl topology show -o json` prints below the envelope.
-// It is a contract: a field keeps its name and meaning, later needs are new
-// fields. Every list is sorted and never null; a scalar without a value is left
-// out. Nothing in it counts packets or depends on when it was read.
+// A Topology is what `ovnctl topology show -o json` prints below the envelope. It is a contract: a field keeps its
+// name and meaning, later needs get new fields. Every list is sorted and never null; a scalar without a value is
+// omitted. Nothing in it counts packets or depends on when it was read.
 type Topology struct {
 	Switches           []*Switch            `json:"switches"`
 	Routers            []*Router            `json:"routers"`
@@ -35,27 +34,25 @@ type Ref struct {
 	Name string `json:"name"`
 }
 
-// A Switch is a logical switch. UUID is that of the Northbound row: the
-// Southbound tells it too.
+// A Switch is a logical switch. UUID is that of the Northbound row, which the Southbound has too.
 type Switch struct {
 	UUID        string            `json:"uuid"`
 	Name        string            `json:"name"`
-	DisplayName string            `json:"displayName,omitempty"` // the CMS's name for it, such as neutron's network name
+	DisplayName string            `json:"displayName,omitempty"` // the CMS's name for it, such as Neutron's network name
 	Zone        string            `json:"zone"`
 	Datapath    string            `json:"datapath,omitempty"`  // UUID of the Datapath_Binding
 	TunnelKey   int               `json:"tunnelKey,omitempty"` // Datapath_Binding.tunnel_key: the VNI
-	Subnets     []string          `json:"subnets"`             // as other_config says, else the networks of its router ports
-	Transit     bool              `json:"transit"`             // joins zones (OVN interconnect)
+	Subnets     []string          `json:"subnets"`             // from other_config, else the networks of its router ports
+	Transit     bool              `json:"transit"`             // connects zones (OVN interconnect)
 	Ports       []string          `json:"ports"`               // names
 	ACLs        []*ACL            `json:"acls"`
-	DNS         int               `json:"dns,omitempty"` // how many DNS record sets it answers from
-	QoS         int               `json:"qos,omitempty"` // how many QoS rules it has
+	DNS         int               `json:"dns,omitempty"` // number of DNS record sets it serves
+	QoS         int               `json:"qos,omitempty"` // number of QoS rules
 	OtherConfig map[string]string `json:"otherConfig,omitempty"`
 	ExternalIDs map[string]string `json:"externalIds,omitempty"`
 }
 
-// A Router is a logical router. UUID is that of the Northbound row: the
-// Southbound tells it too.
+// A Router is a logical router. UUID is that of the Northbound row, which the Southbound has too.
 type Router struct {
 	UUID        string            `json:"uuid"`
 	Name        string            `json:"name"`
@@ -64,7 +61,7 @@ type Router struct {
 	Datapath    string            `json:"datapath,omitempty"`
 	TunnelKey   int               `json:"tunnelKey,omitempty"`
 	Enabled     bool              `json:"enabled"`
-	Chassis     string            `json:"chassis,omitempty"` // options:chassis: a gateway router, all of it on that chassis
+	Chassis     string            `json:"chassis,omitempty"` // options:chassis: a gateway router, entirely on that chassis
 	Ports       []string          `json:"ports"`
 	Routes      []*Route          `json:"routes"`
 	Options     map[string]string `json:"options,omitempty"`
@@ -77,44 +74,43 @@ const (
 	RouterPort = "router" // a logical router port
 )
 
-// A Port is a logical switch port, a logical router port or a chassisredirect
-// port, joined with its Port_Binding and with the interfaces that carry it. UUID
-// is that of the Northbound row, or of the Port_Binding where there is none.
+// A Port is a logical switch port, logical router port or chassisredirect port, joined with its Port_Binding and its
+// interfaces. UUID is that of the Northbound row, else of the Port_Binding.
 type Port struct {
 	UUID              string            `json:"uuid"`
 	Name              string            `json:"name"`
 	DisplayName       string            `json:"displayName,omitempty"`
 	Zone              string            `json:"zone"`
 	Kind              string            `json:"kind"`             // SwitchPort or RouterPort
-	Type              string            `json:"type,omitempty"`   // as OVN writes it; a plain VIF has none
+	Type              string            `json:"type,omitempty"`   // as in OVN; empty for a VIF
 	Switch            *Ref              `json:"switch,omitempty"` // of a switch port
 	Router            *Ref              `json:"router,omitempty"` // of a router port
 	Peer              *Ref              `json:"peer,omitempty"`   // the port at the other end of a patch between datapaths
 	Pod               string            `json:"pod,omitempty"`    // NAMESPACE/NAME
-	Device            string            `json:"device,omitempty"` // neutron's device id: the VM
+	Device            string            `json:"device,omitempty"` // Neutron's device ID: the VM
 	MACs              []string          `json:"macs"`
 	Addresses         []string          `json:"addresses"`           // IPv4, then IPv6
 	Networks          []string          `json:"networks"`            // of a router port, as ADDRESS/LENGTH
-	LinkLocal         string            `json:"linkLocal,omitempty"` // of a router port: the IPv6 address that follows from its MAC
+	LinkLocal         string            `json:"linkLocal,omitempty"` // of a router port: the IPv6 address derived from its MAC
 	UnknownAddresses  bool              `json:"unknownAddresses,omitempty"`
 	PortSecurity      []string          `json:"portSecurity"`
 	PortGroups        []string          `json:"portGroups"`
-	Parent            string            `json:"parent,omitempty"` // the port that carries this one in a VLAN
+	Parent            string            `json:"parent,omitempty"` // the port that carries this one as a VLAN
 	Tag               int               `json:"tag,omitempty"`
-	VirtualParent     string            `json:"virtualParent,omitempty"` // of a port of type virtual: the port that has announced its address
+	VirtualParent     string            `json:"virtualParent,omitempty"` // of a port of type virtual: the port that announced its address
 	DHCPv4            *DHCP             `json:"dhcpv4,omitempty"`
 	DHCPv6            *DHCP             `json:"dhcpv6,omitempty"`
 	Enabled           bool              `json:"enabled"`
 	Binding           string            `json:"binding,omitempty"`   // UUID of the Port_Binding
 	TunnelKey         int               `json:"tunnelKey,omitempty"` // Port_Binding.tunnel_key, reg14 and reg15
-	Chassis           string            `json:"chassis,omitempty"`   // name of the chassis that holds it
+	Chassis           string            `json:"chassis,omitempty"`   // name of the chassis that claims it
 	RequestedChassis  []string          `json:"requestedChassis"`
 	AdditionalChassis []string          `json:"additionalChassis"`
 	Gateway           *Gateway          `json:"gateway,omitempty"`
-	Interfaces        []*Attachment     `json:"interfaces"`       // that carry it, on the nodes that were read
+	Interfaces        []*Attachment     `json:"interfaces"`       // that carry it, on the nodes read
 	State             string            `json:"state"`            // StateUp, StateDown, StateNone, StateRemote or StateUnknown
-	Reason            string            `json:"reason,omitempty"` // one word for why it is not up
-	Why               string            `json:"why,omitempty"`    // the same as a sentence
+	Reason            string            `json:"reason,omitempty"` // why it is not up, in one word
+	Why               string            `json:"why,omitempty"`    // why it is not up, in a sentence
 	Options           map[string]string `json:"options,omitempty"`
 	ExternalIDs       map[string]string `json:"externalIds,omitempty"`
 
@@ -126,17 +122,16 @@ const (
 	StateUp      = "up"
 	StateDown    = "down"
 	StateNone    = "none"    // ports of this type are never up: localnet, localport
-	StateRemote  = "remote"  // it lives in another zone
-	StateUnknown = "unknown" // what would tell could not be read
+	StateRemote  = "remote"  // in another zone
+	StateUnknown = "unknown" // its source could not be read
 )
 
-// A Gateway is the set of chassis that may hold a port, and the one that does.
+// A Gateway is the set of chassis that may host a port, and the active one.
 type Gateway struct {
 	Group   string           `json:"group,omitempty"` // name of the HA_Chassis_Group
 	Chassis []GatewayChassis `json:"configured"`      // highest priority first
 	Active  string           `json:"active,omitempty"`
-	// Expected is the configured chassis with the highest priority that exists.
-	// Active differs from it after a failover.
+	// Expected is the existing configured chassis with the highest priority. Active differs from it after a failover.
 	Expected string `json:"expected,omitempty"`
 }
 
@@ -144,7 +139,7 @@ type Gateway struct {
 type GatewayChassis struct {
 	Chassis  string `json:"chassis"`
 	Priority int    `json:"priority"`
-	Exists   *bool  `json:"exists,omitempty"` // there is such a Chassis row; absent where the Southbound was not read
+	Exists   *bool  `json:"exists,omitempty"` // whether its Chassis row exists; absent if the Southbound was not read
 }
 
 // An Attachment is the OVS interface that carries a logical port on a node.
@@ -153,29 +148,28 @@ type Attachment struct {
 	Bridge     string `json:"bridge"`
 	Interface  string `json:"interface"`
 	OFPort     int    `json:"ofport,omitempty"`
-	Installed  bool   `json:"installed"` // ovn-controller has said ovn-installed
+	Installed  bool   `json:"installed"` // ovn-controller set ovn-installed
 	LinkState  string `json:"linkState,omitempty"`
 	Error      string `json:"error,omitempty"`
-	Peer       string `json:"peer,omitempty"`       // of a patch port: the interface at the other end
+	Peer       string `json:"peer,omitempty"`       // the interface at the other end of a patch port
 	PeerBridge string `json:"peerBridge,omitempty"` // and its bridge
 }
 
-// DHCP is what a port is answered by OVN's own DHCP server.
+// DHCP is what OVN's DHCP server replies to a port.
 type DHCP struct {
 	UUID    string            `json:"uuid"`
 	CIDR    string            `json:"cidr"`
 	Options map[string]string `json:"options,omitempty"`
 }
 
-// A Chassis is a Southbound Chassis row. A chassis that several zones know is
-// here once, with the zone it belongs to.
+// A Chassis is a Southbound Chassis row. One that several zones know is listed once, in its own zone.
 type Chassis struct {
 	UUID           string            `json:"uuid"`
 	Name           string            `json:"name"` // system-id
 	Hostname       string            `json:"hostname,omitempty"`
 	Zone           string            `json:"zone"`
-	Remote         bool              `json:"remote"`         // known only as another zone's
-	Node           string            `json:"node,omitempty"` // the node that was read, if it was
+	Remote         bool              `json:"remote"`         // known only from another zone
+	Node           string            `json:"node,omitempty"` // its node, if that was read
 	Encaps         []Encap           `json:"encaps"`
 	BridgeMappings []BridgeMapping   `json:"bridgeMappings"`
 	TransportZones []string          `json:"transportZones"`
@@ -192,7 +186,7 @@ type Encap struct {
 	Options map[string]string `json:"options,omitempty"`
 }
 
-// A BridgeMapping says which bridge leads to a physical network.
+// A BridgeMapping maps a physical network to a bridge.
 type BridgeMapping struct {
 	Network string `json:"network"`
 	Bridge  string `json:"bridge"`
@@ -204,11 +198,11 @@ type Node struct {
 	Name              string            `json:"name"`
 	Zone              string            `json:"zone,omitempty"`
 	SystemID          string            `json:"systemId,omitempty"`
-	Chassis           string            `json:"chassis,omitempty"` // the Chassis row with that name, if there is one
+	Chassis           string            `json:"chassis,omitempty"` // the Chassis row with that name, if any
 	OVSVersion        string            `json:"ovsVersion,omitempty"`
 	System            string            `json:"system,omitempty"` // system_type and system_version
 	IntegrationBridge string            `json:"integrationBridge,omitempty"`
-	Encaps            []Encap           `json:"encaps"` // as external_ids ask for
+	Encaps            []Encap           `json:"encaps"` // as configured in external_ids
 	BridgeMappings    []BridgeMapping   `json:"bridgeMappings"`
 	Managers          []Connection      `json:"managers"`
 	Bridges           []string          `json:"bridges"`
@@ -240,15 +234,15 @@ type Bridge struct {
 // Roles of a BridgePort.
 const (
 	RoleLocal    = "local"  // the bridge's own port
-	RoleUplink   = "uplink" // a system device that belongs to no workload
+	RoleUplink   = "uplink" // a system device not used by a workload
 	RolePatch    = "patch"
 	RoleTunnel   = "tunnel"
 	RoleVIF      = "vif"      // carries a logical port
-	RoleDevice   = "device"   // another system device: on a plain bridge a workload's
+	RoleDevice   = "device"   // another system device: on a plain bridge, a workload's
 	RoleInternal = "internal" // an internal port of the host
 )
 
-// A BridgePort is an OVS port with its interfaces: one, or those of a bond.
+// A BridgePort is an OVS port with its interface, or those of a bond.
 type BridgePort struct {
 	UUID       string       `json:"uuid"`
 	Name       string       `json:"name"`
@@ -258,8 +252,8 @@ type BridgePort struct {
 	VLANMode   string       `json:"vlanMode,omitempty"`
 	BondMode   string       `json:"bondMode,omitempty"`
 	Interfaces []*Interface `json:"interfaces"`
-	// LogicalPort is the port it carries: a VIF's by iface-id, a patch port's
-	// by ovn-localnet-port or ovn-l2gateway-port.
+	// LogicalPort is the port it carries: for a VIF from iface-id, for a patch port from ovn-localnet-port or
+	// ovn-l2gateway-port.
 	LogicalPort string            `json:"logicalPort,omitempty"`
 	ExternalIDs map[string]string `json:"externalIds,omitempty"`
 }
@@ -269,7 +263,7 @@ type Interface struct {
 	UUID        string            `json:"uuid"`
 	Name        string            `json:"name"`
 	Type        string            `json:"type,omitempty"`
-	OFPort      int               `json:"ofport,omitempty"` // -1: it could not be added
+	OFPort      int               `json:"ofport,omitempty"` // -1 if it could not be added
 	MAC         string            `json:"mac,omitempty"`
 	MTU         int               `json:"mtu,omitempty"`
 	AdminState  string            `json:"adminState,omitempty"`
@@ -281,20 +275,20 @@ type Interface struct {
 	status, bfd map[string]string
 }
 
-// A Tunnel joins two chassis, or one node with whatever its flows choose. Name is
-// "A B", the chassis in order.
+// A Tunnel joins two chassis, or connects one node to remotes that its flows set. Name is "A B", the chassis in
+// order.
 type Tunnel struct {
 	UUID    string      `json:"uuid"` // of the first end's Interface, else of its Encap
 	Name    string      `json:"name"`
-	Chassis []string    `json:"chassis"` // two; none for a tunnel port that is not OVN's
-	Types   []string    `json:"types"`   // one, or two when the ends send differently
+	Chassis []string    `json:"chassis"` // two; none if the tunnel port is not OVN's
+	Types   []string    `json:"types"`   // one, or two if the ends send differently
 	State   string      `json:"state"`   // StateUp, StateDown or StateUnknown
 	Why     string      `json:"why,omitempty"`
 	Ends    []TunnelEnd `json:"ends"`
 }
 
-// A TunnelEnd is how one node sends into a Tunnel. Without the node's
-// Open_vSwitch it is what the Southbound leads one to expect, and has no port.
+// A TunnelEnd is how one node sends into a Tunnel. If the node's Open_vSwitch was not read, it is what the Southbound
+// implies, without a port.
 type TunnelEnd struct {
 	Chassis   string `json:"chassis,omitempty"`
 	Node      string `json:"node,omitempty"`
@@ -304,16 +298,15 @@ type TunnelEnd struct {
 	Type      string `json:"type"`
 	LocalIP   string `json:"localIp,omitempty"`
 	RemoteIP  string `json:"remoteIp,omitempty"`
-	Key       string `json:"key,omitempty"`       // options:key, "flow" where each packet says
+	Key       string `json:"key,omitempty"`       // options:key; "flow" if set per packet
 	Carries   string `json:"carries,omitempty"`   // what OVN puts in the key and options
 	ChassisID string `json:"chassisId,omitempty"` // external_ids:ovn-chassis-id
-	Egress    string `json:"egress,omitempty"`    // the device it leaves by, as ovs-vswitchd found
+	Egress    string `json:"egress,omitempty"`    // the device it leaves by, as reported by ovs-vswitchd
 	LinkState string `json:"linkState,omitempty"`
 	Error     string `json:"error,omitempty"`
 }
 
-// A LoadBalancer is a Load_Balancer with what it is applied to: directly, and by
-// its groups.
+// A LoadBalancer is a Load_Balancer with what uses it: directly, and through its groups.
 type LoadBalancer struct {
 	UUID        string            `json:"uuid"`
 	Name        string            `json:"name"`
@@ -331,12 +324,12 @@ type LoadBalancer struct {
 
 // A VIP is one virtual address of a load balancer.
 type VIP struct {
-	Address  string   `json:"address"`        // as written where it is a template
+	Address  string   `json:"address"`        // as in the database if it is a template
 	Port     int      `json:"port,omitempty"` // 0: any
-	Backends []string `json:"backends"`       // ADDRESS:PORT, in the database's order
+	Backends []string `json:"backends"`       // ADDRESS:PORT, in database order
 }
 
-// A LoadBalancerGroup hands all of its load balancers to all that name it.
+// A LoadBalancerGroup applies all of its load balancers to everything that refers to it.
 type LoadBalancerGroup struct {
 	UUID          string   `json:"uuid"`
 	Name          string   `json:"name"`
@@ -349,7 +342,7 @@ type LoadBalancerGroup struct {
 // A NAT is an address translation of a router.
 type NAT struct {
 	UUID              string            `json:"uuid"`
-	Name              string            `json:"name"` // "ROUTER TYPE EXTERNAL LOGICAL": the row has none
+	Name              string            `json:"name"` // "ROUTER TYPE EXTERNAL LOGICAL", since the row has no name
 	Zone              string            `json:"zone"`
 	Router            Ref               `json:"router"`
 	Type              string            `json:"type"` // snat, dnat, dnat_and_snat
@@ -367,7 +360,7 @@ type NAT struct {
 // A Policy is a routing policy of a router.
 type Policy struct {
 	UUID        string            `json:"uuid"`
-	Name        string            `json:"name"` // "ROUTER PRIORITY MATCH": the row has none
+	Name        string            `json:"name"` // "ROUTER PRIORITY MATCH", since the row has no name
 	Zone        string            `json:"zone"`
 	Router      Ref               `json:"router"`
 	Priority    int               `json:"priority"`
@@ -387,15 +380,15 @@ type Route struct {
 	Policy     string `json:"policy"` // dst-ip or src-ip
 	Table      string `json:"table,omitempty"`
 	BFD        bool   `json:"bfd"`
-	Learned    bool   `json:"learned,omitempty"` // another zone announced it
+	Learned    bool   `json:"learned,omitempty"` // announced by another zone
 }
 
-// A PortGroup is a set of ports with the ACLs that hold for them.
+// A PortGroup is a set of ports with the ACLs that apply to them.
 type PortGroup struct {
 	UUID        string            `json:"uuid"`
 	Name        string            `json:"name"`
 	Zone        string            `json:"zone"`
-	Owner       string            `json:"owner,omitempty"` // what the CMS made it for: "NetworkPolicy shop/web"
+	Owner       string            `json:"owner,omitempty"` // the CMS object it was made for: "NetworkPolicy shop/web"
 	Ports       []string          `json:"ports"`
 	ACLs        []*ACL            `json:"acls"`
 	ExternalIDs map[string]string `json:"externalIds,omitempty"`
@@ -411,7 +404,7 @@ type ACL struct {
 	Match       string            `json:"match"`
 	Action      string            `json:"action"`
 	Log         bool              `json:"log,omitempty"`
-	Owner       string            `json:"owner,omitempty"` // as of a PortGroup
+	Owner       string            `json:"owner,omitempty"` // as for a PortGroup
 	Options     map[string]string `json:"options,omitempty"`
 	ExternalIDs map[string]string `json:"externalIds,omitempty"`
 }

@@ -1,27 +1,23 @@
-// Package topology joins the three databases of a deployment into one graph, and finds what a name or an address means.
+// Package topology joins the three databases of a deployment into one graph, and resolves names and addresses in it.
 //
-// The Northbound has what is wanted, the Southbound what ovn-northd made of it, and the Open_vSwitch database of each
-// node what is there.
+// The Northbound has the configuration, the Southbound what ovn-northd made of it, and each node's Open_vSwitch
+// database the actual state.
 //
-// # What is joined by what
+// # How they are joined
 //
-// A Datapath_Binding names the switch or router it was made from. A Port_Binding
-// and a logical port have one name. An interface carries the logical port that
-// its external_ids:iface-id names, a patch port the localnet port of
-// ovn-localnet-port. A node is the chassis whose name is its system-id. A tunnel
-// port leads to the chassis of ovn-chassis-id; which tunnels there should be
-// follows from the Encaps of each pair.
+// A Datapath_Binding names the switch or router it was made from. A Port_Binding and its logical port have the same
+// name. An interface carries the logical port in its external_ids:iface-id, a patch port the localnet port in
+// ovn-localnet-port. A node is the chassis whose name is its system-id. A tunnel port leads to the chassis in
+// ovn-chassis-id; which tunnels should exist follows from the Encaps of each pair.
 //
 // # What may be missing
 //
-// Everything. Each of the three databases makes a graph alone, each more makes it
-// richer. What cannot be known is said to be unknown, and of a port that is not up
-// the graph says why, as far as the databases at hand tell.
+// Everything. Each of the three databases makes a graph on its own, and each further one adds to it. What cannot be
+// known is marked unknown, and the graph explains why a port is not up as far as the available databases show it.
 //
 // # Zones
 //
-// A deployment may have several zones with databases of their own. Names are
-// looked up in all of them. A chassis is in the graph once, with the zone that it
-// belongs to; a port of type remote stands for the port of another zone and gives
-// way to it where both are there.
+// A deployment may have several zones, each with its own databases. Names are looked up in all of them. A chassis
+// appears once, in its own zone; a port of type remote stands for the port of another zone and yields to it if both
+// are present.
 package topology

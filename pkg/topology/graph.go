@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// A Graph is a Topology with what is needed to find one's way in it. It does not
-// change after Load and may be read concurrently.
+// A Graph is a Topology with indexes for lookups. It is immutable after Load and safe for concurrent reads.
 type Graph struct {
 	Topology
-	// Notes tells what could not be read and what does not fit together.
+	// Notes lists what could not be read and what is inconsistent.
 	Notes []string
-	// Zones are the names of the zones that were read, in order.
+	// Zones are the names of the zones read, in order.
 	Zones []string
 
 	byUUID      map[string]any     // any object of the Topology
 	switches    map[string]*Switch // by UUID
 	routers     map[string]*Router // by UUID
-	portsByName map[string][]*Port // those of remote type last
+	portsByName map[string][]*Port // remote ones last
 	portsByPod  map[string][]*Port // by NAMESPACE/NAME
 	portsByAddr map[netip.Addr][]*Port
 	datapaths   map[datapathKey]string // UUID of the switch or router
@@ -28,10 +27,10 @@ type Graph struct {
 	nodes       map[string]*Node          // by name
 	onSwitch    map[string][]*Port        // by the switch's UUID
 	onRouter    map[string][]*Port        // by the router's UUID
-	routersOn   map[string][]*Port        // router ports at the other end of a switch's, by the switch's UUID
+	routersOn   map[string][]*Port        // router ports peered with a switch's ports, by the switch's UUID
 	subnets     map[string][]netip.Prefix // of a switch, by its UUID
 
-	// hasSouthbound and hasNorthbound tell of each zone what was read.
+	// hasSouthbound and hasNorthbound report which databases of each zone were read.
 	hasNorthbound, hasSouthbound map[string]bool
 
 	read      []zoneData // rows as read, for WithNodes
@@ -96,7 +95,7 @@ func build(zones []zoneData, nodes []nodeData) *Graph {
 	return g
 }
 
-// empty is a Topology whose lists are there.
+// empty returns a Topology with non-nil lists.
 func empty() Topology {
 	return Topology{
 		Switches:           []*Switch{},
@@ -114,7 +113,7 @@ func empty() Topology {
 	}
 }
 
-// index fills the maps by which objects are found.
+// index fills the lookup maps.
 func (g *Graph) index() {
 	for _, p := range g.Ports {
 		p.prefixes = prefixesOf(p.Networks)
@@ -125,7 +124,7 @@ func (g *Graph) index() {
 		}
 		for _, a := range p.addrs() {
 			if p.Type == "chassisredirect" {
-				break // the port that it stands for has them
+				break // the router port has them
 			}
 			g.portsByAddr[a] = append(g.portsByAddr[a], p)
 		}
@@ -181,8 +180,7 @@ func (g *Graph) index() {
 	}
 }
 
-// byHome puts a port before the one of type remote that stands for it in
-// another zone, and orders zones by name.
+// byHome sorts a port before its remote stand-in of another zone, and zones by name.
 func byHome(a, b *Port) int {
 	return cmp.Or(compareBools(a.Type == "remote", b.Type == "remote"), comparePorts(a, b))
 }
@@ -204,7 +202,7 @@ func comparePorts(a, b *Port) int {
 		strings.Compare(a.UUID, b.UUID))
 }
 
-// CompareNames orders names as people do: node2 before node10.
+// CompareNames orders names naturally: node2 before node10.
 func CompareNames(a, b string) int {
 	for x, y := a, b; x != "" && y != ""; {
 		dx, dy := digits(x), digits(y)
@@ -224,7 +222,7 @@ func CompareNames(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
-// digits is how many digits s begins with.
+// digits returns how many digits s begins with.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {

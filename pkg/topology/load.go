@@ -9,14 +9,14 @@ import (
 
 // A Source has the databases of a deployment.
 type Source interface {
-	// EachZone calls f with those of each zone; one that could not be read is nil.
+	// EachZone calls f with each zone's databases; one that could not be read is nil.
 	EachZone(f func(name string, north, south ovsdb.Reader))
-	// EachNode calls f with the one of each node that is open.
+	// EachNode calls f with the database of each open node.
 	EachNode(f func(name, zone string, vswitch ovsdb.Reader))
 }
 
-// Load reads and joins what the databases of a source hold. A part that fails
-// becomes a note; the error is for when nothing could be read.
+// Load reads and joins a source's databases. A part that fails becomes a note; an error means that nothing could be
+// read.
 func Load(ctx context.Context, s Source) (*Graph, error) {
 	return load(ctx, s, readZone)
 }
@@ -56,8 +56,7 @@ func load(ctx context.Context, s Source, readZone zoneReader) (*Graph, error) {
 	return g, nil
 }
 
-// WithNodes returns the Graph with the nodes that have been opened since. The
-// zones are not read again.
+// WithNodes returns the Graph with the nodes opened since. The zones are not read again.
 func (g *Graph) WithNodes(ctx context.Context, s Source) (*Graph, error) {
 	nodes, notes, err := readNodes(ctx, s, g.had)
 	if len(nodes) == len(g.had) {
@@ -69,8 +68,7 @@ func (g *Graph) WithNodes(ctx context.Context, s Source) (*Graph, error) {
 	return more, nil
 }
 
-// Failed reports whether a database that is open could not be read: Notes say
-// which.
+// Failed reports whether an open database could not be read; Notes list which.
 func (g *Graph) Failed() bool { return g.failed }
 
 func (g *Graph) addNotes(notes []string) {
@@ -80,7 +78,7 @@ func (g *Graph) addNotes(notes []string) {
 	g.Notes = slices.Compact(g.Notes)
 }
 
-// readNodes reads the nodes that are open and not among those that were read.
+// readNodes reads the open nodes that have not been read yet.
 func readNodes(ctx context.Context, s Source, have []nodeData) (nodes []nodeData, notes []string, failed error) {
 	var more []nodeData
 	var databases []ovsdb.Reader

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// PortByName returns the logical port of that name, nil if there is none. Of the
-// ports of several zones it is the one that is not remote.
+// PortByName returns the logical port with that name, nil if not found. If several zones have it, it is the one that
+// is not remote.
 func (g *Graph) PortByName(name string) *Port {
 	if ports := g.portsByName[name]; len(ports) > 0 {
 		return ports[0]
@@ -16,26 +16,24 @@ func (g *Graph) PortByName(name string) *Port {
 	return nil
 }
 
-// PortsAt returns the ports that have an address, those of type remote last.
+// PortsAt returns the ports that have an address, remote ones last.
 func (g *Graph) PortsAt(addr netip.Addr) []*Port { return g.portsByAddr[addr.Unmap()] }
 
-// PortByKeys returns the port with these tunnel keys in a zone, as metadata and
-// reg14 or reg15 hold them; nil if there is none.
+// PortByKeys returns the port with these tunnel keys in a zone, as in metadata and reg14 or reg15; nil if not found.
 func (g *Graph) PortByKeys(zone string, datapath, port int) *Port {
 	return g.portKeys[portKey{g.datapaths[datapathKey{zone, datapath}], port}]
 }
 
-// DatapathByKey returns the switch or the router with this tunnel key in a zone;
-// both are nil if there is none.
+// DatapathByKey returns the switch or router with this tunnel key in a zone; both nil if not found.
 func (g *Graph) DatapathByKey(zone string, key int) (*Switch, *Router) {
 	uuid := g.datapaths[datapathKey{zone, key}]
 	return g.switches[uuid], g.routers[uuid]
 }
 
-// ChassisByName returns the chassis of that name, nil if there is none.
+// ChassisByName returns the chassis with that name, nil if not found.
 func (g *Graph) ChassisByName(name string) *Chassis { return g.chassis[name] }
 
-// Labels are what people call each chassis, by its name: its host name.
+// Labels returns the display name of each chassis, its hostname, by chassis name.
 func (g *Graph) Labels() map[string]string {
 	out := make(map[string]string, len(g.chassis))
 	for name, c := range g.chassis {
@@ -44,11 +42,10 @@ func (g *Graph) Labels() map[string]string {
 	return out
 }
 
-// NodeByName returns the node of that name, nil if it was not read.
+// NodeByName returns the node with that name, nil if it was not read.
 func (g *Graph) NodeByName(name string) *Node { return g.nodes[name] }
 
-// NodeOf returns the node that a port is bound to, nil if it is bound to none or
-// the node was not read.
+// NodeOf returns the node that a port is bound to, nil if it is not bound or the node was not read.
 func (g *Graph) NodeOf(p *Port) *Node {
 	if c := g.chassis[p.Chassis]; c != nil {
 		return g.nodes[c.Node]
@@ -72,7 +69,7 @@ func (g *Graph) RouterOf(p *Port) *Router {
 	return g.routers[p.Router.UUID]
 }
 
-// PeerOf returns the port at the other end of a patch, nil if there is none.
+// PeerOf returns the port at the other end of a patch, nil if none.
 func (g *Graph) PeerOf(p *Port) *Port {
 	if p.Peer == nil {
 		return nil
@@ -89,13 +86,10 @@ func (g *Graph) PortsOn(uuid string) []*Port {
 	return g.onRouter[uuid]
 }
 
-// Object returns the switch, router, port, load balancer, chassis or bridge with
-// this UUID, nil if there is none.
+// Object returns the switch, router, port, load balancer, chassis or bridge with this UUID, nil if not found.
 func (g *Graph) Object(uuid string) any { return g.byUUID[uuid] }
 
-// RouterPortFor returns the port of a router that leads from the switch towards
-// an address on it: the one with the address in its networks. It is nil if no
-// router port on the switch has such a network.
+// RouterPortFor returns the router port on the switch whose networks contain an address; nil if none.
 func (g *Graph) RouterPortFor(s *Switch, addr netip.Addr) *Port {
 	ports := g.routerPortsFor(s, addr)
 	if len(ports) == 0 {
@@ -104,7 +98,7 @@ func (g *Graph) RouterPortFor(s *Switch, addr netip.Addr) *Port {
 	return ports[0]
 }
 
-// routerPortsFor has the narrowest network first.
+// routerPortsFor returns all such ports, narrowest network first.
 func (g *Graph) routerPortsFor(s *Switch, addr netip.Addr) []*Port {
 	bits := map[*Port]int{}
 	var out []*Port
@@ -126,22 +120,19 @@ func (g *Graph) routerPortsFor(s *Switch, addr netip.Addr) []*Port {
 	return out
 }
 
-// A NextHop is where the owner of a port sends a packet first: to an address on
-// its link.
+// A NextHop is where a port's owner sends a packet first: an address on its link.
 type NextHop struct {
 	Addr   netip.Addr
 	OnLink bool  // the packet's own destination
-	Port   *Port // that has the address; a router port when not OnLink; nil if unknown
+	Port   *Port // that has the address; a router port unless OnLink; nil if unknown
 	MAC    string
-	// Outside: no port here has the address, and the switch leads to a physical network.
+	// Outside: no known port has the address, and the switch is on a physical network.
 	Outside bool
 }
 
-// NextHops are where a packet from src to dst may go first when the owner of
-// port sends it: to dst itself if a network of the port's switch holds both,
-// else to the gateway that DHCP announces or to each router port that src is in
-// the network of, the narrowest first. It is empty where no router is on the
-// switch.
+// NextHops returns where a packet from src to dst may go first when sent by port's owner: to dst itself if a network
+// of the port's switch contains both, else to the gateway announced by DHCP, or to each router port whose network
+// contains src, narrowest first. It is empty if no router is on the switch.
 func (g *Graph) NextHops(port *Port, src, dst netip.Addr) []NextHop {
 	s := g.SwitchOf(port)
 	if s == nil {
@@ -167,7 +158,8 @@ func (g *Graph) NextHops(port *Port, src, dst netip.Addr) []NextHop {
 	return hops
 }
 
-// neighbour is who answers for an address on a switch: a port that has it, or a router there that translates or balances it.
+// neighbour returns who replies for an address on a switch: a port that has it, or a router there that translates or
+// balances it.
 func (g *Graph) neighbour(s *Switch, a netip.Addr) NextHop {
 	hop := NextHop{Addr: a}
 	on := func(p *Port) bool {
@@ -179,7 +171,7 @@ func (g *Graph) neighbour(s *Switch, a netip.Addr) NextHop {
 			continue
 		}
 		hop.Port, hop.MAC = p, firstMAC(p)
-		if p.Type == "virtual" { // who claims the address answers for it
+		if p.Type == "virtual" { // the port that claims the address replies for it
 			hop.MAC = ""
 			if parent := g.PortByName(p.VirtualParent); parent != nil {
 				hop.MAC = firstMAC(parent)
@@ -197,8 +189,8 @@ func (g *Graph) neighbour(s *Switch, a netip.Addr) NextHop {
 	return hop
 }
 
-// answersFor is the MAC address by which the router of a port answers for an address that it translates or balances; empty
-// if it does not.
+// answersFor returns the MAC address with which a port's router replies for an address that it translates or
+// balances; empty if it does not.
 func (g *Graph) answersFor(port *Port, a netip.Addr) string {
 	if port.Router == nil || port.Type == "chassisredirect" {
 		return ""
@@ -217,22 +209,22 @@ func (g *Graph) answersFor(port *Port, a netip.Addr) string {
 	return ""
 }
 
-// onLink reports whether a network of the switch holds both addresses.
+// onLink reports whether a network of the switch contains both addresses.
 func (g *Graph) onLink(s *Switch, a, b netip.Addr) bool {
 	both := func(n netip.Prefix) bool { return n.Contains(a) && n.Contains(b) }
 	return slices.ContainsFunc(g.subnets[s.UUID], both) ||
 		slices.ContainsFunc(g.routersOn[s.UUID], func(r *Port) bool { return slices.ContainsFunc(r.Prefixes(), both) })
 }
 
-// DHCPGateway is where the DHCP options of a port make its owner send a packet that is not for its own link; ok is false
-// where they do not say, or nobody is there.
+// DHCPGateway returns where a port's DHCP options make its owner send a packet for another link; ok is false if they
+// set no gateway or nobody is there.
 func (g *Graph) DHCPGateway(port *Port, dst netip.Addr) (hop NextHop, ok bool) {
 	s := g.SwitchOf(port)
 	if s == nil || port.DHCPv4 == nil || !dst.Is4() {
 		return NextHop{}, false
 	}
 	gw, err := netip.ParseAddr(port.DHCPv4.Options["router"])
-	if routes := port.DHCPv4.Options["classless_static_route"]; routes != "" { // RFC 3442: in place of the router
+	if routes := port.DHCPv4.Options["classless_static_route"]; routes != "" { // RFC 3442: replaces the router option
 		gw, ok = classlessRoute(routes, dst)
 	} else {
 		ok = err == nil
@@ -244,7 +236,7 @@ func (g *Graph) DHCPGateway(port *Port, dst netip.Addr) (hop NextHop, ok bool) {
 	return hop, hop.MAC != "" || hop.Outside
 }
 
-// classlessRoute is the gateway of the narrowest of the routes "{PREFIX,GATEWAY, …}" to an address.
+// classlessRoute returns the gateway of the narrowest route to an address in "{PREFIX,GATEWAY, …}".
 func classlessRoute(routes string, dst netip.Addr) (gateway netip.Addr, ok bool) {
 	bits := -1
 	words := strings.FieldsFunc(routes, func(r rune) bool { return strings.ContainsRune("{}, ", r) })
@@ -267,19 +259,17 @@ func firstMAC(p *Port) string {
 	return p.MACs[0]
 }
 
-// A Backend is one of those that a virtual address is translated to.
+// A Backend is an address that a virtual address is translated to.
 type Backend struct {
 	Addr         netip.Addr
-	Port         int   // 0: the virtual address has none either
-	Target       *Port // that has the address, nil if it is none of OVN's
+	Port         int   // 0 if the virtual address has none
+	Target       *Port // that has the address, nil if it is outside OVN
 	LoadBalancer *LoadBalancer
 	VIP          *VIP
 }
 
-// Backends are what the load balancers make of a virtual address and port of a
-// protocol (tcp, udp, sctp); ok is false where no load balancer has them. A
-// virtual address without endpoints is ok and has no backends. A virtual address
-// without port stands for all ports and protocols.
+// Backends returns the backends of a virtual address and port for a protocol (tcp, udp, sctp); ok is false if no load
+// balancer has them. A virtual address without backends is ok. One without port stands for all ports and protocols.
 func (g *Graph) Backends(vip netip.Addr, port int, proto string) (backends []Backend, ok bool) {
 	vip = vip.Unmap()
 	for _, lb := range g.LoadBalancers {
@@ -312,7 +302,7 @@ func (g *Graph) backendsOf(lb *LoadBalancer, v *VIP) (backends []Backend) {
 	return backends
 }
 
-// balancersOf are the load balancers of a service, NAMESPACE/NAME.
+// balancersOf returns the load balancers of a service, NAMESPACE/NAME.
 func (g *Graph) balancersOf(service string) []*LoadBalancer {
 	var out []*LoadBalancer
 	for _, lb := range g.LoadBalancers {
@@ -323,7 +313,7 @@ func (g *Graph) balancersOf(service string) []*LoadBalancer {
 	return out
 }
 
-// hasPrefix compares UUIDs as far as prefix goes.
+// hasPrefix reports whether a UUID begins with prefix.
 func hasPrefix(uuid, prefix string) bool {
 	return len(prefix) >= 4 && strings.HasPrefix(uuid, strings.ToLower(prefix))
 }

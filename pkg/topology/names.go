@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// A NameError is a name of nothing, or of several things where one was wanted.
-// Its text has a line with a hint.
+// A NameError is a name that was not found, or that is ambiguous. Its text has a line with a hint.
 type NameError struct {
 	Text    string
-	Reason  string   // why, where it is more than "not found"
-	Nearest []string // names that are like it
-	Matches []Match  // of an ambiguous name
+	Reason  string   // why, if more than "not found"
+	Nearest []string // similar names
+	Matches []Match  // for an ambiguous name
 }
 
 // maxListed is how many matches an error lists.
@@ -45,7 +44,7 @@ func (e *NameError) ambiguous() string {
 	return fmt.Sprintf("%s: %d objects match\nhint: give one of: %s", e.Text, len(e.Matches), strings.Join(names, ", "))
 }
 
-// distinguish names matches that share a name by their UUID.
+// distinguish replaces names that several matches share by their UUIDs.
 func distinguish(matches []Match) {
 	count := map[string]int{}
 	for _, m := range matches {

@@ -5,11 +5,9 @@ import (
 	"slices"
 )
 
-// Narrow returns the part of the Topology that is about what matched, with what
-// is around it: of a port its switch and the routers there, its chassis and its
-// interface, the rules and load balancers that concern it; of a switch or a
-// router its ports and where they lead; of a chassis what it holds and how it
-// reaches the others.
+// Narrow returns the part of the Topology around the matches: for a port its switch and the routers there, its
+// chassis and interface, the rules and load balancers that apply to it; for a switch or router its ports and their
+// peers; for a chassis its ports and its tunnels.
 func (g *Graph) Narrow(matches ...Match) Topology {
 	n := narrower{Graph: g, keep: map[any]bool{}, asked: map[string]bool{}}
 	for _, m := range matches {
@@ -152,7 +150,7 @@ func (n *narrower) portWithAround(p *Port) {
 	n.groupsOf([]*Port{p})
 }
 
-// home keeps the switch or the router that p is on.
+// home keeps the switch or router of p.
 func (n *narrower) home(p *Port) {
 	if s := n.SwitchOf(p); s != nil {
 		n.keep[s] = true
@@ -162,7 +160,7 @@ func (n *narrower) home(p *Port) {
 	}
 }
 
-// across keeps the other end of a patch and what it is on.
+// across keeps the other end of a patch and its switch or router.
 func (n *narrower) across(p *Port) {
 	if peer := n.PeerOf(p); peer != nil {
 		n.keep[peer] = true
@@ -170,8 +168,7 @@ func (n *narrower) across(p *Port) {
 	}
 }
 
-// whereabouts keeps the chassis of p, its node and the bridges it is plugged
-// into.
+// whereabouts keeps the chassis of p, its node and the bridges of its interfaces.
 func (n *narrower) whereabouts(p *Port) {
 	if c := n.chassis[p.Chassis]; c != nil {
 		n.keep[c] = true
@@ -253,8 +250,7 @@ func (n *narrower) result() Topology {
 	return t
 }
 
-// tunnel reports whether a tunnel is between two chassis that are kept, or of
-// one that was named.
+// tunnel reports whether a tunnel is between two kept chassis, or belongs to a named one.
 func (n *narrower) tunnel(t *Tunnel) bool {
 	both := len(t.Chassis) > 0
 	for _, name := range t.Chassis {
@@ -288,8 +284,7 @@ func (t Topology) Logical() Topology {
 	return t
 }
 
-// Physical returns the chassis, nodes, bridges and tunnels of t, and the ports
-// that are bound or plugged in somewhere.
+// Physical returns the chassis, nodes, bridges and tunnels of t, and the ports that are bound or have an interface.
 func (t Topology) Physical() Topology {
 	p := empty()
 	p.Chassis, p.Nodes, p.Bridges, p.Tunnels = t.Chassis, t.Nodes, t.Bridges, t.Tunnels

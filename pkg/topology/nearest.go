@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxNearest is how many names a wrong one is answered with.
+// maxNearest is how many similar names are suggested.
 const maxNearest = 5
 
-// Nearest returns the names of these kinds that are most like text.
+// Nearest returns the names of these kinds most similar to text.
 func (g *Graph) Nearest(text string, kinds ...Kind) []string {
 	wanted := strings.ToLower(text)
 	if word, rest, ok := strings.Cut(wanted, ":"); ok && prefixes[word] != nil {
@@ -18,10 +18,10 @@ func (g *Graph) Nearest(text string, kinds ...Kind) []string {
 	return nearest(wanted, g.Names(kinds...))
 }
 
-// NearestNames returns those of some names that are most like text, the most alike first.
+// NearestNames returns the names most similar to text, best first.
 func NearestNames(text string, names []string) []string { return nearest(text, names) }
 
-// nearest are those of names that are most like wanted, the most alike first.
+// nearest returns the names most similar to wanted, best first.
 func nearest(wanted string, names []string) []string {
 	type scored struct {
 		name  string
@@ -55,8 +55,8 @@ func nearest(wanted string, names []string) []string {
 	return out
 }
 
-// Names returns the names of these kinds, all kinds if none are given, as an
-// operator would type them, in order and each once.
+// Names returns the names of these kinds, all kinds if none are given, as an operator would type them, sorted and
+// unique.
 func (g *Graph) Names(kinds ...Kind) []string {
 	is := func(k Kind) bool { return len(kinds) == 0 || slices.Contains(kinds, k) }
 	seen := map[string]bool{}
@@ -109,11 +109,10 @@ func (g *Graph) Names(kinds ...Kind) []string {
 	return out
 }
 
-// maxCompared bounds the work of comparing names, which may be any length.
+// maxCompared bounds the work of comparing names, which may be of any length.
 const maxCompared = 64
 
-// distance is the number of characters to insert, delete or replace, or
-// neighbours to swap, to make b of a.
+// distance returns how many characters to insert, delete or replace, or neighbors to swap, turn a into b.
 func distance(a, b string) int {
 	a, b = a[:min(len(a), maxCompared)], b[:min(len(b), maxCompared)]
 	var before, last []int

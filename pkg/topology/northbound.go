@@ -174,7 +174,7 @@ func (b *zoneBuilder) routerPort(r *Router, row nb.LogicalRouterPort, gateways m
 	b.ports[p.Name] = p
 }
 
-// haGroup is the Gateway of an HA_Chassis_Group, nil if none is named.
+// haGroup returns the Gateway of an HA_Chassis_Group, nil if none is set.
 func (b *zoneBuilder) haGroup(ref ovsdb.Set[ovsdb.UUID]) *Gateway {
 	at := slices.IndexFunc(b.nb.HAGroups, func(group nb.HAChassisGroup) bool { return ref.Has(group.UUID) })
 	if at < 0 {
@@ -209,7 +209,7 @@ func compareRoutes(a, b *Route) int {
 		strings.Compare(a.UUID, b.UUID))
 }
 
-// comparePrefixes puts IPv4 before IPv6 and orders by address.
+// comparePrefixes sorts IPv4 before IPv6, then by address.
 func comparePrefixes(a, b string) int {
 	pa, erra := netip.ParsePrefix(a)
 	pb, errb := netip.ParsePrefix(b)
@@ -318,7 +318,7 @@ func byID[T any](rows []T, id func(T) ovsdb.UUID) map[ovsdb.UUID]T {
 	return m
 }
 
-// those are the rows that a column refers to, of those that were read.
+// those returns the rows that a column refers to, skipping unread ones.
 func those[T any](column []ovsdb.UUID, rows map[ovsdb.UUID]T) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, id := range column {
@@ -332,7 +332,7 @@ func those[T any](column []ovsdb.UUID, rows map[ovsdb.UUID]T) iter.Seq[T] {
 // isFalse is for columns whose absence means true.
 func isFalse(b ovsdb.Set[bool]) bool { return len(b) > 0 && !b[0] }
 
-// list is values without the empty ones, never nil.
+// list returns the non-empty values, never nil.
 func list(values ...string) []string {
 	out := []string{}
 	for _, v := range values {
@@ -343,7 +343,7 @@ func list(values ...string) []string {
 	return out
 }
 
-// names splits a comma list.
+// names splits a comma-separated list.
 func names(text string) []string {
 	var out []string
 	for n := range strings.SplitSeq(text, ",") {
@@ -354,8 +354,7 @@ func names(text string) []string {
 	return out
 }
 
-// ipv6Subnet is other_config:ipv6_prefix as a network: it may lack the length,
-// which is always 64.
+// ipv6Subnet returns other_config:ipv6_prefix as a network; the length, always 64, may be missing.
 func ipv6Subnet(prefix string) string {
 	if prefix == "" || strings.Contains(prefix, "/") {
 		return prefix
@@ -363,9 +362,8 @@ func ipv6Subnet(prefix string) string {
 	return prefix + "/64"
 }
 
-// owner is what a CMS made a port group or an ACL for, as far as external_ids
-// tell: of OVN-Kubernetes "KIND NAMESPACE/NAME", of Kube-OVN the NetworkPolicy, of
-// neutron the security group.
+// owner returns the CMS object behind a port group or ACL, from external_ids: for OVN-Kubernetes "KIND
+// NAMESPACE/NAME", for Kube-OVN the NetworkPolicy, for Neutron the security group.
 func owner(ids map[string]string) string {
 	name := strings.Replace(ids["k8s.ovn.org/name"], ":", "/", 1)
 	switch kind := ids["k8s.ovn.org/owner-type"]; {

@@ -50,8 +50,7 @@ func (g *Graph) addNode(data nodeData) {
 	g.nodes[n.Name] = n
 }
 
-// integrationBridge is the bridge that ovn-controller uses, empty on a node
-// without OVN.
+// integrationBridge returns the bridge that ovn-controller uses, empty on a node without OVN.
 func integrationBridge(vs *vsTables, ids map[string]string) string {
 	name := cmp.Or(ids["ovn-bridge"], "br-int")
 	for _, b := range vs.Bridges {
@@ -149,9 +148,8 @@ func newInterface(row vswitch.Interface) *Interface {
 // encapsulate.
 var tunnelTypes = []string{"geneve", "vxlan", "gre", "ip6gre", "erspan", "ip6erspan", "stt", "lisp", "gtpu", "bareudp", "srv6"}
 
-// role says what a port is for. An uplink is what the host's configuration names
-// so, else a device on a bridge that OVN sends through; on a node without OVN a
-// device that is not virtual, since there veths are workloads.
+// role returns the purpose of a port. An uplink is the device that the host's configuration names, else a device on a
+// bridge that OVN sends through; on a node without OVN a device that is not virtual, since there veths are workloads.
 func (b *nodeBuilder) role(br *Bridge, p *BridgePort, driver string) string {
 	if len(p.Interfaces) == 0 {
 		return RoleDevice
@@ -180,7 +178,7 @@ func (b *nodeBuilder) role(br *Bridge, p *BridgePort, driver string) string {
 	return RoleUplink
 }
 
-// attach tells each logical port which interfaces carry it.
+// attach links each logical port to its interfaces.
 func (g *Graph) attach() {
 	for _, br := range g.Bridges {
 		for _, bp := range br.Ports {
@@ -197,7 +195,7 @@ func (g *Graph) attach() {
 	}
 	for _, c := range g.Chassis {
 		slices.SortFunc(c.Ports, CompareNames)
-		c.Ports = slices.Compact(c.Ports) // several zones may have a row for it
+		c.Ports = slices.Compact(c.Ports) // several zones may have a row for the port
 	}
 }
 
@@ -205,7 +203,7 @@ func (g *Graph) attachTo(ports []*Port, br *Bridge, bp *BridgePort) {
 	for _, p := range ports {
 		for _, i := range bp.Interfaces {
 			if i.Type == "patch" && br.Name != g.nodes[br.Node].IntegrationBridge {
-				continue // the other end of the same patch
+				continue // other end of the same patch
 			}
 			p.Interfaces = append(p.Interfaces, g.attachment(br, i))
 		}
@@ -225,7 +223,7 @@ func (g *Graph) attachment(br *Bridge, i *Interface) *Attachment {
 	return a
 }
 
-// bridgeOf is the bridge of a node that has an interface of that name.
+// bridgeOf returns the bridge of a node with an interface of that name.
 func (g *Graph) bridgeOf(node, iface string) string {
 	named := func(i *Interface) bool { return i.Name == iface }
 	for _, br := range g.Bridges {

@@ -11,24 +11,22 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
-// portFacts is what the databases say of a port that the document says in other
-// words.
+// portFacts holds database values of a port that the document shows in another form.
 type portFacts struct {
 	nbUp      ovsdb.Set[bool] // Logical_Switch_Port.up
 	sbUp      ovsdb.Set[bool] // Port_Binding.up
-	bound     bool            // there is a Port_Binding
+	bound     bool            // it has a Port_Binding
 	peerName  string
-	requested []string // as written: names or host names of chassis
+	requested []string // as written: names or hostnames of chassis
 	prefixes  []netip.Prefix
 }
 
-// Label is what people call the port: its pod, the name that the CMS shows for it, else its own.
+// Label returns the display name of the port: its pod, the CMS's name for it, else its own.
 func (p *Port) Label() string {
 	return cmp.Or(p.Pod, p.DisplayName, p.Name)
 }
 
-// Up is the port's state as Northbound and Southbound report it; ok is false
-// where neither says.
+// Up returns the port's state as reported by Northbound and Southbound; ok is false if neither reports it.
 func (p *Port) Up() (up, ok bool) {
 	for _, s := range []ovsdb.Set[bool]{p.sbUp, p.nbUp} {
 		if len(s) > 0 {
@@ -38,7 +36,7 @@ func (p *Port) Up() (up, ok bool) {
 	return false, false
 }
 
-// datapath is the UUID of the switch or router that p is on.
+// datapath returns the UUID of p's switch or router.
 func (p *Port) datapath() string {
 	switch {
 	case p.Switch != nil:
@@ -49,7 +47,7 @@ func (p *Port) datapath() string {
 	return ""
 }
 
-// Prefixes are the networks of a router port.
+// Prefixes returns the networks of a router port.
 func (p *Port) Prefixes() []netip.Prefix { return p.prefixes }
 
 func prefixesOf(networks []string) []netip.Prefix {
@@ -72,8 +70,8 @@ func (p *Port) addrs() []netip.Addr {
 	return out
 }
 
-// addAddresses takes the words of an addresses column, or of Port_Binding.mac:
-// "MAC [IP…]", "unknown", "router", "dynamic", "is_chassis_resident(…)".
+// addAddresses parses an addresses column, or Port_Binding.mac: "MAC [IP…]", "unknown", "router", "dynamic",
+// "is_chassis_resident(…)".
 func (p *Port) addAddresses(column []string) {
 	for _, entry := range column {
 		for word := range strings.FieldsSeq(entry) {
@@ -88,7 +86,7 @@ func (p *Port) addAddresses(column []string) {
 	slices.SortStableFunc(p.Addresses, compareAddresses)
 }
 
-// compareAddresses puts IPv4 before IPv6 and keeps the database's order else.
+// compareAddresses sorts IPv4 before IPv6 and otherwise keeps the database's order.
 func compareAddresses(a, b string) int {
 	return compareBools(strings.Contains(a, ":"), strings.Contains(b, ":"))
 }
@@ -100,7 +98,7 @@ func addUnique(s []string, v string) []string {
 	return append(s, v)
 }
 
-// parseAddr reads an address, or one with a prefix length as some write it.
+// parseAddr parses an address, with or without a prefix length.
 func parseAddr(word string) (netip.Addr, bool) {
 	if prefix, err := netip.ParsePrefix(word); err == nil {
 		return prefix.Addr(), true
@@ -109,7 +107,7 @@ func parseAddr(word string) (netip.Addr, bool) {
 	return a, err == nil && a.Zone() == ""
 }
 
-// isMAC reports whether word is six pairs of hex digits with colons.
+// isMAC reports whether word is six colon-separated pairs of hex digits.
 func isMAC(word string) bool {
 	if len(word) != 17 {
 		return false
@@ -127,8 +125,8 @@ func isMAC(word string) bool {
 	return true
 }
 
-// linkLocal is the IPv6 link-local address that a router answers with, made of
-// its MAC (RFC 4291, appendix A); empty if it has none.
+// linkLocal returns the IPv6 link-local address that a router derives from its MAC (RFC 4291, appendix A); empty if
+// it has none.
 func linkLocal(mac string) string {
 	hw, err := net.ParseMAC(mac)
 	if err != nil || len(hw) != 6 {
@@ -140,7 +138,7 @@ func linkLocal(mac string) string {
 	}).String()
 }
 
-// owner finds in external_ids whose port it is: a pod's or a VM's.
+// owner sets the pod or VM of the port from external_ids.
 func (p *Port) owner(ids map[string]string) {
 	p.ExternalIDs = secret.Map(ids)
 	p.DisplayName = ids["neutron:port_name"]
@@ -148,10 +146,11 @@ func (p *Port) owner(ids map[string]string) {
 	p.Pod = podOf(p.Name, ids)
 }
 
-// defaultNetwork is the name of the network on which each pod of OVN-Kubernetes and Kube-OVN has a port.
+// defaultNetwork is the name of the network on which every pod of OVN-Kubernetes and Kube-OVN has a port.
 const defaultNetwork = "default"
 
-// Network is the network of a pod's port as its user named it: NAMESPACE/NAME of the NetworkAttachmentDefinition, or default.
+// Network returns the network of a pod's port by its user's name: NAMESPACE/NAME of the NetworkAttachmentDefinition,
+// or default.
 func (p *Port) Network() string {
 	if pod := p.ExternalIDs["pod"]; strings.Contains(pod, "/") { // Kube-OVN: POD.NAMESPACE.PROVIDER
 		ns, name, _ := strings.Cut(pod, "/")
@@ -162,16 +161,15 @@ func (p *Port) Network() string {
 	return cmp.Or(p.ExternalIDs["k8s.ovn.org/nad"], defaultNetwork)
 }
 
-// podOf is NAMESPACE/NAME of the pod that a port belongs to. OVN-Kubernetes marks
-// its ports pod=true and names them NAMESPACE_POD; Kube-OVN writes NAMESPACE/POD
-// into pod and names them POD.NAMESPACE.
+// podOf returns NAMESPACE/NAME of a port's pod. OVN-Kubernetes marks ports pod=true and names them NAMESPACE_POD;
+// Kube-OVN writes NAMESPACE/POD into pod and names them POD.NAMESPACE.
 func podOf(port string, ids map[string]string) string {
 	pod, ns := ids["pod"], ids["namespace"]
 	switch {
 	case strings.Contains(pod, "/"):
 		return pod
 	case pod == "true" && ns != "":
-		if i := strings.Index(port, ns+"_"); i >= 0 { // secondary networks put theirs before it
+		if i := strings.Index(port, ns+"_"); i >= 0 { // ports on secondary networks have a prefix
 			return ns + "/" + port[i+len(ns)+1:]
 		}
 	}

@@ -8,53 +8,52 @@ import (
 	"strings"
 )
 
-// A Kind is what a name may mean.
+// A Kind is the kind of object that a name refers to.
 type Kind string
 
-// The kinds, each with the prefix that asks for it: "pod:shop/web".
+// The kinds, each with the prefix that selects it: "pod:shop/web".
 const (
 	KindPod      Kind = "pod"
 	KindPort     Kind = "lsp"  // a logical switch port that is not a pod's
 	KindRPort    Kind = "lrp"  // a logical router port
-	KindVM       Kind = "vm"   // a neutron port
+	KindVM       Kind = "vm"   // a Neutron port
 	KindNode     Kind = "node" // a chassis, or a node that was read
 	KindSwitch   Kind = "switch"
 	KindRouter   Kind = "router"
 	KindService  Kind = "svc"
 	KindBalancer Kind = "lb"
 	KindBridge   Kind = "bridge"
-	KindExternal Kind = "external" // an address that no known port has
+	KindExternal Kind = "external" // an address of no known port
 )
 
-// Endpoints are the kinds that can send or take a packet.
+// Endpoints are the kinds that can send or receive a packet.
 var Endpoints = []Kind{KindPod, KindPort, KindRPort, KindVM, KindNode, KindService, KindExternal}
 
 // Objects are the kinds that are in the Topology.
 var Objects = []Kind{KindPod, KindPort, KindRPort, KindVM, KindNode, KindSwitch, KindRouter, KindService, KindBalancer, KindBridge}
 
-// A Match is one thing that a name means.
+// A Match is one object that a name refers to.
 type Match struct {
 	Kind Kind
-	// Name asks for this and nothing else: "pod:shop/web".
+	// Name is unambiguous: "pod:shop/web".
 	Name string
 	Zone string
 
-	Port    *Port    // of a pod, a VM, a port; of a node its own port on the overlay, if it has one
-	Switch  *Switch  // Port's, or the one that was named
-	Router  *Router  // Port's, or the one that was named
-	Chassis *Chassis // that holds the port; of a node its own
-	Node    *Node    // that was read, of the chassis
+	Port    *Port    // of a pod, VM or port; for a node its own overlay port, if any
+	Switch  *Switch  // of Port, or the one named
+	Router  *Router  // of Port, or the one named
+	Chassis *Chassis // that claims the port; for a node its own
+	Node    *Node    // of the chassis, if read
 	Bridge  *Bridge
 
-	Balancers []*LoadBalancer // of a service or a virtual address
+	Balancers []*LoadBalancer // of a service or virtual address
 	L4Port    int             // svc:NAMESPACE/NAME:PORT
 
 	MACs      []string
-	Addresses []netip.Addr // IPv4 first; of a node those of its overlay port, then those of its tunnels
+	Addresses []netip.Addr // IPv4 first; for a node those of its overlay port, then its tunnel addresses
 }
 
-// UUIDs are those of the objects that the name is for: of a node its own and its
-// chassis'.
+// UUIDs returns the UUIDs of the matched objects: for a node its own and its chassis'.
 func (m Match) UUIDs() []string {
 	var out []string
 	switch m.Kind {
@@ -83,10 +82,9 @@ func (m Match) UUIDs() []string {
 	return out
 }
 
-// Resolve returns everything of these kinds that text means, all kinds if none
-// are given. Text is NAME, NAMESPACE/POD, NAMESPACE/POD@NETWORK, ADDRESS, a UUID's first four digits or
-// more, or KIND: and one of these, with external:ADDRESS, ip:ADDRESS and
-// svc:NAMESPACE/NAME[:PORT] besides. If text means nothing the error is an
+// Resolve returns every object of these kinds that text refers to, all kinds if none are given. Text is NAME,
+// NAMESPACE/POD, NAMESPACE/POD@NETWORK, ADDRESS, a UUID or at least its first four digits, or one of these after
+// KIND:; also external:ADDRESS, ip:ADDRESS and svc:NAMESPACE/NAME[:PORT]. If nothing is found the error is an
 // *NameError.
 func (g *Graph) Resolve(text string, kinds ...Kind) ([]Match, error) {
 	if len(kinds) == 0 {
@@ -104,8 +102,7 @@ func (g *Graph) Resolve(text string, kinds ...Kind) ([]Match, error) {
 	return r.matches, nil
 }
 
-// ResolveOne is Resolve for a text that must mean one thing: if it means several
-// the error is an *NameError.
+// ResolveOne is Resolve for a text that must be unambiguous: several matches are an *NameError.
 func (g *Graph) ResolveOne(text string, kinds ...Kind) (Match, error) {
 	matches, err := g.Resolve(text, kinds...)
 	if err != nil {
@@ -125,7 +122,7 @@ type resolver struct {
 	reason  string
 }
 
-// prefixes are the words before the colon and the kinds they ask for.
+// prefixes maps the word before the colon to the kinds it selects.
 var prefixes = map[string][]Kind{
 	"pod": {KindPod}, "lsp": {KindPod, KindPort, KindVM}, "port": {KindPod, KindPort, KindVM, KindRPort},
 	"lrp": {KindRPort}, "vm": {KindVM}, "node": {KindNode}, "chassis": {KindNode},
@@ -179,7 +176,7 @@ func (r *resolver) prefixed(word, rest string, kinds []Kind) {
 	}
 	wanted := slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return !slices.Contains(r.kinds, k) })
 	if word == "vm" {
-		wanted = []Kind{KindVM, KindPort, KindPod} // whatever the port is, its device says which VM
+		wanted = []Kind{KindVM, KindPort, KindPod} // whatever the port is, its device identifies the VM
 	}
 	if len(wanted) == 0 {
 		r.reason = "a " + word + " cannot be used here"
@@ -213,7 +210,7 @@ func (r *resolver) add(m Match) {
 	r.matches = append(r.matches, m)
 }
 
-// named finds what has exactly this name.
+// named finds objects with exactly this name.
 func (r *resolver) named(name string) {
 	for _, p := range r.ports(name) {
 		r.add(r.port(p))
@@ -251,8 +248,8 @@ func (r *resolver) named(name string) {
 	r.service(name)
 }
 
-// ports are those with this name, or of this pod, or what a CMS calls so. Of a pod on several networks it is the port of
-// its main one, unless the name says which: NAMESPACE/POD@NETWORK.
+// ports returns the ports with this name, or of this pod, or with this CMS name. For a pod on several networks it is
+// the port on the main one, unless the name includes the network: NAMESPACE/POD@NETWORK.
 func (r *resolver) ports(name string) []*Port {
 	if pod, network, ok := strings.Cut(name, "@"); ok {
 		return slices.DeleteFunc(slices.Clone(r.portsOf(pod)), func(p *Port) bool { return p.Network() != network })
@@ -273,13 +270,13 @@ func (r *resolver) ports(name string) []*Port {
 	return r.main(home(out))
 }
 
-// main leaves out the ports of pods on networks that the pods do not use by themselves.
+// main omits pods' ports on secondary networks.
 func (g *Graph) main(ports []*Port) []*Port {
 	return slices.DeleteFunc(ports, func(p *Port) bool { return p.Pod != "" && !g.isMain(p) })
 }
 
-// isMain reports whether a port is on the network whose address is its pod's: OVN-Kubernetes' primary network, which may
-// be a user-defined one, or else the default network.
+// isMain reports whether a port is on the network of its pod's address: OVN-Kubernetes' primary network, which may be
+// user-defined, or else the default network.
 func (g *Graph) isMain(p *Port) bool {
 	all := g.portsOf(p.Pod)
 	if len(all) < 2 {
@@ -295,8 +292,7 @@ func (g *Graph) isMain(p *Port) bool {
 	return p.Network() == defaultNetwork || !slices.ContainsFunc(all, func(p *Port) bool { return p.Network() == defaultNetwork })
 }
 
-// home leaves out ports of type remote that stand for one that is there, and
-// doubles.
+// home omits remote ports whose original is present, and duplicates.
 func home(ports []*Port) []*Port {
 	var out []*Port
 	for _, p := range ports {
@@ -308,7 +304,7 @@ func home(ports []*Port) []*Port {
 	return out
 }
 
-// bare finds a pod by its name without namespace.
+// bare finds a pod by name, without namespace.
 func (r *resolver) bare(name string) {
 	for _, p := range r.Ports {
 		if _, pod, ok := strings.Cut(p.Pod, "/"); ok && pod == name && r.isMain(p) {
@@ -317,7 +313,7 @@ func (r *resolver) bare(name string) {
 	}
 }
 
-// uuid finds what has this UUID, or one that begins so.
+// uuid finds objects by UUID or a prefix of it.
 func (r *resolver) uuid(prefix string) {
 	if len(prefix) < 4 || len(prefix) > 36 || strings.Trim(strings.ToLower(prefix), "0123456789abcdef-") != "" {
 		return
@@ -349,8 +345,7 @@ func (r *resolver) uuid(prefix string) {
 	}
 }
 
-// address finds what has an address: ports, virtual addresses, tunnel ends; an
-// address that none of these has is external.
+// address finds objects with an address: ports, virtual addresses, tunnel endpoints; any other address is external.
 func (r *resolver) address(addr netip.Addr) {
 	addr = addr.Unmap()
 	for _, p := range home(r.PortsAt(addr)) {
@@ -389,7 +384,7 @@ func (r *resolver) external(addr netip.Addr) Match {
 	return Match{Kind: KindExternal, Name: "external:" + addr.String(), Addresses: []netip.Addr{addr}}
 }
 
-// service finds NAMESPACE/NAME[:PORT], or ADDRESS[:PORT] of a virtual address.
+// service finds NAMESPACE/NAME[:PORT], or a virtual address ADDRESS[:PORT].
 func (r *resolver) service(text string) {
 	name, port := text, 0
 	if host, n := splitVIP(text); n != 0 {
@@ -430,7 +425,7 @@ func balancerMatch(lb *LoadBalancer) Match {
 	return Match{Kind: KindBalancer, Name: label(KindBalancer, lb.Name, lb.UUID), Zone: lb.Zone, Balancers: []*LoadBalancer{lb}}
 }
 
-// port is the Match of a logical port.
+// port returns the Match of a logical port.
 func (r *resolver) port(p *Port) Match {
 	m := Match{
 		Kind: KindPort, Name: "lsp:" + p.Name, Zone: p.Zone, Port: p,
@@ -451,11 +446,10 @@ func (r *resolver) port(p *Port) Match {
 	return m
 }
 
-// portsOf are the ports of a pod: several if it is on several networks.
+// portsOf returns the ports of a pod, one per network.
 func (g *Graph) portsOf(pod string) []*Port { return home(g.portsByPod[pod]) }
 
-// chassisMatch is the Match of a chassis, with the port by which its host is on
-// the overlay.
+// chassisMatch returns the Match of a chassis, with its host's overlay port.
 func (r *resolver) chassisMatch(c *Chassis) Match {
 	m := Match{
 		Kind: KindNode, Name: label(KindNode, chassisLabel(c), c.Name), Zone: c.Zone,
@@ -473,9 +467,8 @@ func (r *resolver) chassisMatch(c *Chassis) Match {
 	return m
 }
 
-// HostPort is the logical port by which the host of a chassis is on the overlay
-// itself: OVN-Kubernetes' k8s-NODE, Kube-OVN's node-NODE. It is nil if there is
-// none.
+// HostPort returns the logical port that connects a chassis' host to the overlay: OVN-Kubernetes' k8s-NODE,
+// Kube-OVN's node-NODE. It is nil if there is none.
 func (g *Graph) HostPort(c *Chassis) *Port {
 	for _, host := range []string{c.Hostname, c.Name, c.Node} {
 		for _, prefix := range []string{"k8s-", "node-"} {
@@ -487,7 +480,7 @@ func (g *Graph) HostPort(c *Chassis) *Port {
 	return nil
 }
 
-// label is the text that asks for one object: by name where it has one.
+// label returns a text that selects one object: by name if it has one.
 func label(kind Kind, name, uuid string) string {
 	return string(kind) + ":" + cmp.Or(name, uuid)
 }

@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// All is the selector of all workloads.
+// All selects all workloads.
 const All = "all"
 
-// Select returns everything that a selector means, in order. A selector is a text
-// that Resolve knows, which must mean one thing then, or a set:
+// Select returns everything that a selector selects, in order. A selector is a text as for Resolve, which must be
+// unambiguous, or a set:
 //
 //   - all or *: the workloads, which are pods, virtual machines and other ports with
-//     an interface, but for those of the nodes themselves;
-//   - NAMESPACE/ or ns:NAMESPACE: the pods of a namespace, and NAMESPACE alone where nothing else has that name;
+//     an interface, except those of the nodes themselves;
+//   - NAMESPACE/ or ns:NAMESPACE: the pods of a namespace, also NAMESPACE if nothing else has that name;
 //   - svc:NAMESPACE/: its services;
 //   - switch:NAME: the workloads on a switch;
-//   - node:NODE/: those on a node, as node:NODE is the node itself;
-//   - label:KEY or label:KEY=VALUE: those that have this among the external_ids of
+//   - node:NODE/: those on a node (node:NODE is the node itself);
+//   - label:KEY or label:KEY=VALUE: those with this in the external_ids of
 //     their port;
 //   - a name with * or ?, as in a shell: shop/web-*, svc:*/*, node:worker-?.
 //
-// If it means nothing, or nothing of these kinds, the error is an *NameError.
+// If nothing of these kinds is found, the error is an *NameError.
 func (g *Graph) Select(text string, kinds ...Kind) ([]Match, error) {
 	if len(kinds) == 0 {
 		kinds = Endpoints
@@ -56,11 +56,11 @@ type selector struct {
 	text  string
 	kinds []Kind
 
-	reason  string   // why there is nothing
-	nearest []string // what may have been meant
+	reason  string   // why nothing was found
+	nearest []string // similar names
 }
 
-// set finds the members of a set; ok is false if the text is not one.
+// set returns the members of a set; ok is false if the text is not a set.
 func (s *selector) set() (found []Match, ok bool) {
 	if s.text == All || s.text == "*" {
 		s.reason = "no pod, VM or other workload was found"
@@ -91,8 +91,7 @@ func (s *selector) set() (found []Match, ok bool) {
 
 func hasWildcard(text string) bool { return strings.ContainsAny(text, "*?") }
 
-// fits reports whether a name is what a pattern asks for. In a pattern only * and ? mean
-// something.
+// fits reports whether a name matches a pattern. Only * and ? are special.
 func fits(pattern, name string) bool {
 	if !hasWildcard(pattern) {
 		return pattern == name
@@ -101,7 +100,7 @@ func fits(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// workloads are those whose port is wanted.
+// workloads returns the workloads whose port is wanted.
 func (s *selector) workloads(wanted func(*Port) bool) []Match {
 	hosts := map[*Port]bool{}
 	for _, c := range s.Chassis {
@@ -121,8 +120,8 @@ func (s *selector) workloads(wanted func(*Port) bool) []Match {
 	return out
 }
 
-// isWorkload reports whether something with addresses is behind the interface of a port. Of the ports of another
-// zone only pods are known to be it.
+// isWorkload reports whether a port's interface has something with addresses behind it. In another zone this is known
+// only for pods.
 func (p *Port) isWorkload() bool {
 	if p.Kind != SwitchPort || len(p.MACs) == 0 || len(p.Addresses) == 0 {
 		return false
@@ -130,10 +129,10 @@ func (p *Port) isWorkload() bool {
 	return p.Type == "" || p.Type == "remote" && p.Pod != ""
 }
 
-// standsIn reports whether p stands for a port of another zone that is there itself.
+// standsIn reports whether p stands for a port of another zone that is itself present.
 func (g *Graph) standsIn(p *Port) bool { return p.Type == "remote" && g.PortByName(p.Name) != p }
 
-// pods finds NAMESPACE/ and patterns of names of pods.
+// pods finds NAMESPACE/ and patterns of pod names.
 func (s *selector) pods(pattern string) ([]Match, bool) {
 	namespace, slash := strings.CutSuffix(pattern, "/")
 	if !slash && !hasWildcard(pattern) {
@@ -162,7 +161,7 @@ func (s *selector) pods(pattern string) ([]Match, bool) {
 	return found, true
 }
 
-// namespace finds the pods of a namespace that was written as a name which means nothing.
+// namespace finds the pods of a namespace, given as a name that was not found otherwise.
 func (s *selector) namespace(err error) []Match {
 	var name *NameError
 	if !errors.As(err, &name) || len(name.Matches) > 0 || s.text == "" || strings.ContainsAny(s.text, ":/") {
@@ -226,7 +225,7 @@ func (s *selector) on(kind Kind, name string) []Match {
 	})
 }
 
-// placesLike are the switches or nodes of a name or a pattern.
+// placesLike returns the switches or nodes with a name or matching a pattern.
 func (s *selector) placesLike(kind Kind, name string) ([]Match, *NameError) {
 	if !hasWildcard(name) {
 		m, err := s.Resolve(string(kind)+":"+name, kind)
@@ -250,7 +249,7 @@ func (s *selector) placesLike(kind Kind, name string) ([]Match, *NameError) {
 	return out, nil
 }
 
-// nodesLike are nodes themselves.
+// nodesLike returns the nodes that match a pattern.
 func (s *selector) nodesLike(pattern string) []Match {
 	if !slices.Contains(s.kinds, KindNode) {
 		s.reason = "a node cannot be used here"
@@ -263,7 +262,7 @@ func (s *selector) nodesLike(pattern string) []Match {
 	return found
 }
 
-// services finds NAMESPACE/ and patterns of names of services.
+// services finds NAMESPACE/ and patterns of service names.
 func (s *selector) services(pattern string) []Match {
 	if !slices.Contains(s.kinds, KindService) {
 		s.reason = "a service cannot be used here"

@@ -10,9 +10,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
-// southbound adds what ovn-northd and the chassis made of the Northbound. What
-// the Northbound has already is completed, what it lacks is added: without a
-// Northbound, everything.
+// southbound adds what ovn-northd and the chassis made of the Northbound. It completes what the Northbound has and
+// adds what it lacks: without a Northbound, everything.
 func (b *zoneBuilder) southbound() {
 	chassis := b.addChassis()
 	b.datapathBindings()
@@ -50,7 +49,7 @@ func (b *zoneBuilder) addChassis() map[ovsdb.UUID]string {
 	return chassisName
 }
 
-// mergeChassis adds c, unless its own zone has described it already.
+// mergeChassis adds c, unless its own zone already has.
 func (b *zoneBuilder) mergeChassis(c *Chassis) {
 	known := b.chassis[c.Name]
 	switch {
@@ -64,8 +63,7 @@ func (b *zoneBuilder) mergeChassis(c *Chassis) {
 	}
 }
 
-// config is other_config, where OVN has kept what a chassis can do since 20.09;
-// before that it was in external_ids.
+// config returns other_config, which holds a chassis' capabilities since 20.09; before, external_ids did.
 func config(row sb.Chassis) map[string]string {
 	if len(row.OtherConfig) == 0 {
 		return row.ExternalIDs
@@ -77,12 +75,12 @@ func compareEncaps(a, b Encap) int {
 	return cmp.Or(cmp.Compare(encapRank(b.Type), encapRank(a.Type)), CompareNames(a.IP, b.IP))
 }
 
-// encapRank orders encapsulations as ovn-controller prefers them.
+// encapRank orders encapsulations by ovn-controller's preference.
 func encapRank(kind string) int {
 	return slices.Index([]string{"vxlan", "stt", "geneve"}, kind)
 }
 
-// bridgeMappings reads NETWORK:BRIDGE[,…].
+// bridgeMappings parses NETWORK:BRIDGE[,…].
 func bridgeMappings(text string) []BridgeMapping {
 	out := []BridgeMapping{}
 	for _, pair := range names(text) {
@@ -95,8 +93,7 @@ func bridgeMappings(text string) []BridgeMapping {
 	return out
 }
 
-// chassisCalled is the name of the chassis with that name or host name, or text
-// itself.
+// chassisCalled returns the name of the chassis with that name or hostname, else text itself.
 func (b *zoneBuilder) chassisCalled(text string) string {
 	if b.chassis[text] != nil {
 		return text
@@ -144,8 +141,7 @@ func (b *zoneBuilder) datapathBindings() {
 	}
 }
 
-// datapathOwner is the UUID of the Northbound row that a datapath was made from,
-// its own where it does not say.
+// datapathOwner returns the UUID of the Northbound row that a datapath was made from, else the datapath's own.
 func datapathOwner(row sb.DatapathBinding) (uuid ovsdb.UUID, isRouter bool) {
 	if id := row.ExternalIDs["logical-router"]; id != "" {
 		return ovsdb.UUID(id), true
@@ -194,8 +190,8 @@ func (b *zoneBuilder) portBindings(chassis map[ovsdb.UUID]string) {
 	}
 }
 
-// portFromBinding is the port of a Port_Binding that no Northbound port stands
-// behind: a chassisredirect port, or any port where no Northbound was read.
+// portFromBinding returns the port of a Port_Binding without a Northbound port: a chassisredirect port, or any port
+// if no Northbound was read.
 func (b *zoneBuilder) portFromBinding(row sb.PortBinding) *Port {
 	kind := SwitchPort
 	r := b.routerOf[row.Datapath]
@@ -224,13 +220,12 @@ func (b *zoneBuilder) portFromBinding(row sb.PortBinding) *Port {
 		p.Switch = &Ref{UUID: s.UUID, Name: s.Name}
 	}
 	if p.Type == "patch" || p.Type == "l3gateway" {
-		p.Type = "router" // as the Northbound calls it
+		p.Type = "router" // the Northbound's type
 	}
 	return p
 }
 
-// bindingNetworks reads Port_Binding.mac of a router port, which holds its MAC
-// and then its networks.
+// bindingNetworks parses Port_Binding.mac of a router port: its MAC, then its networks.
 func (b *zoneBuilder) bindingNetworks(p *Port, row sb.PortBinding) {
 	for _, entry := range row.MAC {
 		for word := range strings.FieldsSeq(entry) {
@@ -244,7 +239,7 @@ func (b *zoneBuilder) bindingNetworks(p *Port, row sb.PortBinding) {
 	}
 }
 
-// bindingGateway is the Gateway that the Southbound knows of.
+// bindingGateway returns the Gateway as in the Southbound.
 func (b *zoneBuilder) bindingGateway(row sb.PortBinding, chassis map[ovsdb.UUID]string) *Gateway {
 	g := &Gateway{}
 	for _, group := range b.sb.HAGroups {
@@ -269,8 +264,7 @@ func (b *zoneBuilder) bindingGateway(row sb.PortBinding, chassis map[ovsdb.UUID]
 	return g
 }
 
-// peers joins the two ends of each patch, and the chassisredirect port with the
-// port it stands for.
+// peers joins the two ends of each patch, and each chassisredirect port with the port it stands for.
 func (b *zoneBuilder) peers() {
 	for _, p := range b.ports {
 		other := b.ports[p.peerName]
@@ -278,7 +272,7 @@ func (b *zoneBuilder) peers() {
 			continue
 		}
 		p.Peer = &Ref{UUID: other.UUID, Name: other.Name}
-		if other.Peer == nil { // only one of the two names the other
+		if other.Peer == nil { // only one end names the other
 			other.Peer = &Ref{UUID: p.UUID, Name: p.Name}
 		}
 	}
@@ -312,7 +306,7 @@ func (b *zoneBuilder) peers() {
 	}
 }
 
-// complete orders a Gateway's chassis and says which of them exist.
+// complete sorts a Gateway's chassis and marks those that exist.
 func (b *zoneBuilder) complete(g *Gateway) {
 	if g.Chassis == nil {
 		g.Chassis = []GatewayChassis{}
@@ -332,8 +326,7 @@ func (b *zoneBuilder) complete(g *Gateway) {
 	}
 }
 
-// subnets gives a switch whose configuration names no subnet those of the router
-// ports on it.
+// subnets gives a switch without configured subnets those of its router ports.
 func (b *zoneBuilder) subnets() {
 	for _, p := range b.ports {
 		if p.Kind != RouterPort || p.Peer == nil || p.Type == "chassisredirect" {

@@ -8,26 +8,26 @@ import (
 
 // Reasons why a port is not up.
 const (
-	ReasonDisabled      = "disabled"       // switched off in the Northbound
-	ReasonNoBinding     = "no-binding"     // ovn-northd has made no Port_Binding
-	ReasonNoPeer        = "no-peer"        // a patch whose other end is missing
-	ReasonChassisGone   = "chassis-gone"   // the chassis asked for does not exist
-	ReasonElsewhere     = "elsewhere"      // its interface is not on the chassis asked for or bound
+	ReasonDisabled      = "disabled"       // disabled in the Northbound
+	ReasonNoBinding     = "no-binding"     // ovn-northd created no Port_Binding
+	ReasonNoPeer        = "no-peer"        // a patch without its other end
+	ReasonChassisGone   = "chassis-gone"   // the requested chassis does not exist
+	ReasonElsewhere     = "elsewhere"      // its interface is not on the requested or bound chassis
 	ReasonNoInterface   = "no-interface"   // no interface has its iface-id
 	ReasonInterface     = "interface"      // OVS could not open the interface
 	ReasonLink          = "link"           // the interface's link is down
-	ReasonNotClaimed    = "not-claimed"    // no chassis has claimed it
-	ReasonNotInstalled  = "not-installed"  // claimed, its flows not installed
+	ReasonNotClaimed    = "not-claimed"    // claimed by no chassis
+	ReasonNotInstalled  = "not-installed"  // claimed, but its flows are not installed
 	ReasonParent        = "parent"         // the port that carries it is not up
 	ReasonNoMapping     = "no-mapping"     // no node maps the physical network to a bridge
-	ReasonNeverUp       = "never-up"       // no port of this type is ever up
-	ReasonOtherZone     = "other-zone"     // it lives in another zone
-	ReasonNotReported   = "not-reported"   // nobody says
-	ReasonNoGateway     = "no-gateway"     // none of its gateway chassis holds it
-	reasonGatewayFailed = "gateway-failed" // another than the first gateway chassis holds it
+	ReasonNeverUp       = "never-up"       // ports of this type are never up
+	ReasonOtherZone     = "other-zone"     // in another zone
+	ReasonNotReported   = "not-reported"   // state not reported
+	ReasonNoGateway     = "no-gateway"     // none of its gateway chassis claims it
+	reasonGatewayFailed = "gateway-failed" // not its first gateway chassis claims it
 )
 
-// judge sets the port's state and says why it is not up.
+// judge sets the port's state and why it is not up.
 func (g *Graph) judge(p *Port) {
 	state, reason, why := g.state(p)
 	p.State, p.Reason, p.Why = state, reason, why
@@ -60,7 +60,7 @@ func (g *Graph) state(p *Port) (state, reason, why string) {
 	case "external":
 		return g.externalState(p)
 	case "":
-		if p.Kind == RouterPort { // no Southbound was read
+		if p.Kind == RouterPort { // the Southbound was not read
 			return g.patchState(p)
 		}
 	}
@@ -96,7 +96,7 @@ func (g *Graph) remoteState(p *Port) (string, string, string) {
 	return StateRemote, ReasonOtherZone, "lives in another zone"
 }
 
-// patchState is that of one end of a patch between datapaths.
+// patchState returns the state of one end of a patch between datapaths.
 func (g *Graph) patchState(p *Port) (string, string, string) {
 	if p.Peer == nil {
 		if p.peerName == "" {
@@ -118,7 +118,7 @@ func (g *Graph) routerPortState(p *Port) (string, string, string) {
 	return g.patchState(p)
 }
 
-// gatewayState is that of a chassisredirect port.
+// gatewayState returns the state of a chassisredirect port.
 func (g *Graph) gatewayState(p *Port) (string, string, string) {
 	if p.Chassis != "" {
 		if gw := p.Gateway; gw != nil && gw.Expected != "" && gw.Expected != p.Chassis {
@@ -149,7 +149,7 @@ func (g *Graph) externalState(p *Port) (string, string, string) {
 	return g.gatewayState(p)
 }
 
-// vifState is that of a port that an interface carries.
+// vifState returns the state of a port carried by an interface.
 func (g *Graph) vifState(p *Port) (string, string, string) {
 	if p.Parent != "" {
 		if parent := g.inZone(p.Parent, p.Zone); parent != nil && parent.Chassis == "" && g.hasSouthbound[p.Zone] {
@@ -170,13 +170,13 @@ func (g *Graph) vifState(p *Port) (string, string, string) {
 		return down(ReasonNotInstalled, "chassis %s has claimed it but not installed its flows", g.label(p.Chassis))
 	case reported:
 		return down(ReasonNotClaimed, "the Northbound says up=false: no chassis has claimed it")
-	case p.Chassis != "": // before OVN 21.03 the binding alone tells
+	case p.Chassis != "": // before OVN 21.03 only the binding shows it
 		return StateUp, "", ""
 	}
 	return StateUnknown, ReasonNotReported, "the Northbound does not say whether it is up"
 }
 
-// unbound says why no chassis holds a port.
+// unbound returns why no chassis claims a port.
 func (g *Graph) unbound(p *Port) (string, string, string) {
 	requested := ""
 	for _, name := range p.RequestedChassis {
@@ -210,8 +210,7 @@ func (g *Graph) unbound(p *Port) (string, string, string) {
 	return down(ReasonNoInterface, "no interface on any node has external_ids:iface-id=%s", cmp.Or(p.Parent, p.Name))
 }
 
-// interfaceFault finds what is wrong with the interface of a bound port, if its
-// node was read.
+// interfaceFault returns what is wrong with a bound port's interface, if its node was read.
 func (g *Graph) interfaceFault(p *Port) (state, reason, why string) {
 	c := g.chassis[p.Chassis]
 	if p.Parent != "" || p.Type == "virtual" || p.Type == "vtep" || c == nil || c.Node == "" {
@@ -247,7 +246,7 @@ func attachmentFault(a *Attachment) string {
 	return ""
 }
 
-// unread are the chassis of the zones at hand whose nodes were not read.
+// unread returns the chassis of the loaded zones whose nodes were not read.
 func (g *Graph) unread() []string {
 	var out []string
 	for _, c := range g.Chassis {
@@ -258,7 +257,7 @@ func (g *Graph) unread() []string {
 	return out
 }
 
-// label is what people call the chassis of that name.
+// label returns the display name of a chassis.
 func (g *Graph) label(chassis string) string {
 	if c := g.chassis[chassis]; c != nil {
 		return chassisLabel(c)
@@ -266,7 +265,7 @@ func (g *Graph) label(chassis string) string {
 	return chassis
 }
 
-// inZone is the port of that name in a zone.
+// inZone returns the port with that name in a zone.
 func (g *Graph) inZone(name, zone string) *Port {
 	for _, p := range g.portsByName[name] {
 		if p.Zone == zone {

@@ -11,8 +11,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// The tables of each database, read in one transaction. Logical_Flow is not
-// among them, nor is anything that grows with traffic.
+// The tables of each database, read in one transaction. They exclude Logical_Flow and everything that grows with
+// traffic.
 
 type nbTables struct {
 	Switches      []nb.LogicalSwitch
@@ -42,7 +42,7 @@ type sbTables struct {
 	Gateways  []sb.GatewayChassis
 }
 
-// sbServices are needed only where no Northbound says the same.
+// sbServices is read only if no Northbound has the same.
 type sbServices struct {
 	LoadBalancers []sb.LoadBalancer
 	Groups        []sb.LogicalDPGroup
@@ -57,7 +57,7 @@ type vsTables struct {
 	Managers    []vswitch.Manager
 }
 
-// A zoneData is what could be read of one zone; a nil part could not be.
+// A zoneData is what could be read of one zone; unread parts are nil.
 type zoneData struct {
 	name     string
 	nb       *nbTables
@@ -72,7 +72,7 @@ type nodeData struct {
 	vs   *vsTables
 }
 
-// readZone reads both databases of a zone side by side.
+// readZone reads both databases of a zone concurrently.
 func readZone(ctx context.Context, name string, north, south ovsdb.Reader) (zoneData, []error) {
 	z := zoneData{name: name}
 	var northErr, southErr error
@@ -93,8 +93,7 @@ func readZone(ctx context.Context, name string, north, south ovsdb.Reader) (zone
 	return z, errs
 }
 
-// read reads the tables of T from a database; both results are nil where there is
-// no database.
+// read reads the tables of T from a database; both results are nil if r is nil.
 func read[T any](ctx context.Context, r ovsdb.Reader) (*T, error) {
 	if r == nil {
 		return nil, nil
@@ -106,8 +105,7 @@ func read[T any](ctx context.Context, r ovsdb.Reader) (*T, error) {
 	return tables, nil
 }
 
-// readSouthbound reads the tables of a Southbound, beside a Northbound without
-// what that one says too.
+// readSouthbound reads the tables of a Southbound; with beside, without what a Northbound has too.
 func readSouthbound(ctx context.Context, r ovsdb.Reader, beside bool) (*sbTables, error) {
 	if r == nil || !beside {
 		return read[sbTables](ctx, r)
@@ -129,7 +127,7 @@ func readSouthbound(ctx context.Context, r ovsdb.Reader, beside bool) (*sbTables
 	return t, nil
 }
 
-// readers bounds the databases that are read at the same time.
+// readers bounds concurrent database reads.
 const readers = 16
 
 // inParallel calls f with 0 to n-1, a few at a time, and returns when all are

@@ -6,16 +6,14 @@ import (
 	"strings"
 )
 
-// What OVN puts into the key and the options of a tunnel, ovn-architecture(7),
-// "Tunnel Encapsulations".
+// What OVN puts in the key and options of a tunnel, ovn-architecture(7), "Tunnel Encapsulations".
 var carries = map[string]string{
 	"geneve": "VNI: datapath key; option 0x0102/0x80: ingress port key, egress port key",
 	"vxlan":  "VNI: datapath key (12 bits), egress port key (12 bits)",
 	"stt":    "key: datapath key, egress port key, ingress port key",
 }
 
-// addTunnels joins what the chassis say they can be reached by with the tunnel
-// ports that the nodes have made of it.
+// addTunnels joins the chassis' encaps with the tunnel ports that the nodes made of them.
 func (g *Graph) addTunnels() {
 	ends := g.tunnelPorts()
 	for i, a := range g.Chassis {
@@ -36,7 +34,7 @@ func (g *Graph) addTunnels() {
 type tunnelPort struct {
 	TunnelEnd
 	iface *Interface
-	to    string // the chassis that ovn-chassis-id names
+	to    string // chassis in ovn-chassis-id
 	used  bool
 }
 
@@ -68,8 +66,8 @@ func (g *Graph) tunnelPorts() []*tunnelPort {
 	return out
 }
 
-// between is the tunnel that two chassis should have, nil if they should have
-// none: both of another zone, or in different transport zones.
+// between returns the tunnel that two chassis should have, nil if none: both in another zone, or in different
+// transport zones.
 func (g *Graph) between(a, b *Chassis, ports []*tunnelPort) *Tunnel {
 	if a.Remote && b.Remote || !shareZone(a, b) || len(a.Encaps) == 0 || len(b.Encaps) == 0 {
 		return nil
@@ -120,9 +118,8 @@ func shareZone(a, b *Chassis) bool {
 	return false
 }
 
-// directed is how a sends to b: the ports that it has for it, or what is to be
-// expected of it if its node was not read (known is false). why says what is
-// wrong.
+// directed returns how a sends to b: its ports for it, or what to expect if its node was not read (known is false).
+// why is what is wrong.
 func (g *Graph) directed(a, b *Chassis, ports []*tunnelPort) (ends []TunnelEnd, iface string, known bool, why string) {
 	expected, ok := commonEncap(a, b)
 	if !ok {
@@ -153,8 +150,8 @@ func (g *Graph) directed(a, b *Chassis, ports []*tunnelPort) (ends []TunnelEnd, 
 	return ends, iface, true, why
 }
 
-// commonEncap is how a sends to b: the first that b prefers of those that a has
-// too; if there is none, what b prefers and false.
+// commonEncap returns how a sends to b: the first encap in b's preference that a has too; if none, b's preferred one
+// and false.
 func commonEncap(a, b *Chassis) (Encap, bool) {
 	for _, e := range b.Encaps {
 		if slices.ContainsFunc(a.Encaps, func(own Encap) bool { return own.Type == e.Type }) {
@@ -164,7 +161,7 @@ func commonEncap(a, b *Chassis) (Encap, bool) {
 	return b.Encaps[0], false
 }
 
-// fault says what is wrong with a tunnel port to b.
+// fault returns what is wrong with a tunnel port to b.
 func (p *tunnelPort) fault(b *Chassis) string {
 	at := p.Port + " on " + p.Node
 	switch {
@@ -190,8 +187,8 @@ func (p *tunnelPort) fault(b *Chassis) string {
 	return at + " goes to " + p.Type + " " + p.RemoteIP + ", where " + chassisLabel(b) + " is not"
 }
 
-// loose is a tunnel port that joins no two chassis: made by hand, by another
-// controller, or left over from a chassis that is gone.
+// loose returns a tunnel port that joins no two chassis: made by hand or by another controller, or left over from a
+// removed chassis.
 func (g *Graph) loose(p *tunnelPort) *Tunnel {
 	t := &Tunnel{
 		UUID: p.iface.UUID, Name: p.Node + " " + p.Port, Chassis: []string{},
@@ -210,5 +207,5 @@ func (g *Graph) loose(p *tunnelPort) *Tunnel {
 	return t
 }
 
-// chassisLabel is what people call a chassis: its host name.
+// chassisLabel returns the display name of a chassis: its hostname.
 func chassisLabel(c *Chassis) string { return cmp.Or(c.Hostname, c.Name) }

@@ -20,7 +20,7 @@ type question struct {
 	request  journey.Request
 	from, to topology.Match
 	packet   Packet
-	backends []topology.Backend // of a virtual address
+	backends []topology.Backend // of a virtual IP
 }
 
 // ask resolves the names of a query and builds its packet.
@@ -75,7 +75,7 @@ func (t *tracer) ask(ctx context.Context, q Query) (*question, error) {
 	return ask, nil
 }
 
-// canSend is the error of an end that does not start connections.
+// canSend returns an error if an end does not start connections.
 func canSend(from topology.Match) error {
 	switch from.Kind {
 	case topology.KindService:
@@ -86,7 +86,7 @@ func canSend(from topology.Match) error {
 	return nil
 }
 
-// fillService takes port and protocol from the service where the query has none.
+// fillService fills in the service's port and protocol where the query leaves them open.
 func (t *tracer) fillService(q *Query, to topology.Match) error {
 	if to.Kind != topology.KindService {
 		return nil
@@ -118,7 +118,7 @@ func (t *tracer) fillService(q *Query, to topology.Match) error {
 	return nil
 }
 
-// addresses chooses source and destination of one family.
+// addresses chooses a source and a destination of one family.
 func (t *tracer) addresses(ctx context.Context, q Query, from, to topology.Match) (src, dst netip.Addr, err error) {
 	sources, targets := t.addressesOf(ctx, from), t.addressesOf(ctx, to)
 	for _, v6 := range []bool{false, true} {
@@ -146,7 +146,7 @@ func (t *tracer) addresses(ctx context.Context, q Query, from, to topology.Match
 	return src, dst, &topology.NameError{Text: text, Reason: fmt.Sprintf("the ends have no%s addresses of the same family\nhint: %s has %v, %s has %v", family, q.From, sources, q.To, targets)}
 }
 
-// Addresses are those of an end, as the databases know them; of a node, those on the underlay.
+// Addresses returns an end's addresses as the databases know them; for a node, those on the underlay.
 func (d *deployment) Addresses(m topology.Match) []netip.Addr {
 	switch {
 	case m.Kind != topology.KindNode:
@@ -157,8 +157,7 @@ func (d *deployment) Addresses(m topology.Match) []netip.Addr {
 	return slices.Clone(d.hosts.byChassis[m.Chassis.Name].addresses)
 }
 
-// Source is the address that an end sends from to another, as the databases lead one to expect; not valid if it has none
-// of that family.
+// Source returns the address that the databases expect m to send from to dst; not valid if m has none of that family.
 func (d *deployment) Source(m topology.Match, dst netip.Addr) netip.Addr {
 	if m.Kind == topology.KindNode && m.Chassis != nil && !d.onUnderlay(dst) && d.onOverlay(dst) {
 		return d.hosts.byChassis[m.Chassis.Name].source(dst.Is6())
@@ -170,7 +169,7 @@ func (d *deployment) Source(m topology.Match, dst netip.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// addressesOf lists the addresses of an end, with what a node's kernel knows.
+// addressesOf lists the addresses of an end, including those that a node's kernel knows.
 func (t *tracer) addressesOf(ctx context.Context, m topology.Match) []netip.Addr {
 	addrs := t.Addresses(m)
 	v := t.kernel(ctx, m)
@@ -181,7 +180,7 @@ func (t *tracer) addressesOf(ctx context.Context, m topology.Match) []netip.Addr
 	if err != nil {
 		return addrs
 	}
-	// The other addresses of the link that holds the tunnel address: the other family.
+	// Add the other addresses of the link with the tunnel address, for the other family.
 	for _, known := range slices.Clone(addrs) {
 		i := slices.IndexFunc(net.Addresses, func(a node.Address) bool { return a.Prefix.Addr() == known })
 		if i < 0 {
@@ -196,8 +195,8 @@ func (t *tracer) addressesOf(ctx context.Context, m topology.Match) []netip.Addr
 	return addrs
 }
 
-// nodeSource is the address that a node's kernel sends from; where the kernel is unreachable, the one that the databases
-// lead one to expect.
+// nodeSource returns the address that a node's kernel sends from; if the kernel is unreachable, the one that the
+// databases expect.
 func (t *tracer) nodeSource(ctx context.Context, m topology.Match, dst, otherwise netip.Addr) netip.Addr {
 	src := t.Source(m, dst)
 	if v := t.kernel(ctx, m); v != nil {
@@ -211,7 +210,7 @@ func (t *tracer) nodeSource(ctx context.Context, m topology.Match, dst, otherwis
 	return src
 }
 
-// kernel is the node of a match, nil if it is not to be read, or is unreachable.
+// kernel returns the node of a match; nil if it is not to be read or is unreachable.
 func (t *tracer) kernel(ctx context.Context, m topology.Match) *nodeView {
 	if m.Kind != topology.KindNode || t.noNodes {
 		return nil
@@ -230,30 +229,30 @@ func (t *tracer) kernel(ctx context.Context, m topology.Match) *nodeView {
 // A Query is the question of a trace.
 type Query struct {
 	From, To   string
-	Protocol   string // icmp, tcp, udp; empty: what the service speaks, else icmp
+	Protocol   string // icmp, tcp, udp; empty: the service's, else icmp
 	Port       int    // destination port; 0: the service's
 	SourcePort int
-	Family     int // 4 or 6; 0: either, IPv4 first
+	Family     int // 4 or 6; 0: either, IPv4 preferred
 
-	// Logical reads no node: only the logical flows.
+	// Logical follows the logical flows only and reads no node.
 	Logical bool
-	// Backend is the only backend of a load balancer to follow; not valid: all of them. Its port is 0 for any.
+	// Backend limits the trace to one backend of a load balancer; not valid: all. Port 0 means any port.
 	Backend netip.AddrPort
-	// Length is that of the packet in bytes, from its Ethernet header on; 0: as short as it can be.
+	// Length is the packet's length in bytes, Ethernet header included; 0: the shortest possible.
 	Length int
-	// Evidence asks of each logical flow on the path which parts of its match decided.
+	// Evidence reports, for each logical flow on the path, which parts of its match decided.
 	Evidence bool
-	// WhyNot asks what would let the packet pass where it does not.
+	// WhyNot proposes changes that would let a stopped packet pass.
 	WhyNot bool
-	// Name is what a DNS question asks for; empty: the packet is none.
+	// Name is the name that a DNS query asks for; empty: not a DNS query.
 	Name string
-	// Observe is for how long the counters of the flows on the path are watched; 0: not at all.
+	// Observe is how long to watch the counters of the flows on the path; 0: do not watch.
 	Observe time.Duration
-	// Progress is called with what is being waited for; it may be nil.
+	// Progress is called with a description of what the trace waits for; may be nil.
 	Progress func(text string)
 }
 
-// A Packet is the first packet of a connection, as it is asked for.
+// A Packet is the first packet of a connection, as requested.
 type Packet struct {
 	Protocol   string // icmp, tcp, udp
 	Src, Dst   netip.Addr
@@ -261,7 +260,7 @@ type Packet struct {
 	Port       int // destination port
 }
 
-// frame returns the packet as its sender puts it on the wire. The protocol is one of those of Packet.
+// frame returns the packet as its sender puts it on the wire. Its protocol must be one of those of Packet.
 func (p Packet) frame(srcMAC, dstMAC string) packet.Flow {
 	var f packet.Flow
 	t := p.tuple()
@@ -293,13 +292,13 @@ func (p Packet) tuple() packet.Tuple {
 	return packet.Tuple{Proto: proto, Src: p.Src, Dst: p.Dst, SrcPort: uint16(p.SourcePort), DstPort: uint16(p.Port)}
 }
 
-// protocols are those of Packet by their numbers over IPv4.
+// protocols maps the protocols of Packet to their IPv4 numbers.
 var protocols = map[string]uint8{"icmp": packet.ProtoICMP, "tcp": packet.ProtoTCP, "udp": packet.ProtoUDP}
 
-// String is the packet in words, as describe has it.
+// String returns the packet in words; see describe.
 func (p Packet) String() string { return p.tuple().String() }
 
-// describe is the packet in words: addresses, and ports where it has them.
+// describe returns the packet in words: its addresses, and its ports if it has any.
 func describe(p packet.Flow) string {
 	if t, ok := p.Tuple(); ok {
 		return t.String()

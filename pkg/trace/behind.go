@@ -19,8 +19,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
 
-// neighbours compares the MAC addresses that routers on a path send to with their rows, and these with the addresses of
-// the neighbours. What is wrong with the rows is sure at once; what is wrong with the flows has to last.
+// neighbours compares the MAC addresses that routers on a path send to with their rows, and the rows with the addresses
+// of the neighbours. Faults in rows are certain at once; faults in flows must last.
 func (t *tracer) neighbours(ctx context.Context, actual *journey.Direction) (sure []journey.Disagreement, flows []suspicion) {
 	all := t.stages(actual)
 	for i := 0; i+1 < len(all); i++ {
@@ -37,7 +37,7 @@ func (t *tracer) neighbours(ctx context.Context, actual *journey.Direction) (sur
 		}
 		rows, err := ovsdb.Find[sb.MACBinding](ctx, south, ovsdb.Where("ip", "==", hop.String()), ovsdb.Where("logical_port", "==", port))
 		if err != nil || len(rows) != 1 {
-			continue // it is known from the Northbound, or not at all
+			continue // known from the Northbound, or not at all
 		}
 		row := rows[0]
 		d := journey.Disagreement{Node: v.Name, Datapath: l.hop.Datapath, Stage: l.step.Stage, Row: "MAC_Binding " + short(string(row.UUID))}
@@ -67,8 +67,8 @@ func (t *tracer) neighbours(ctx context.Context, actual *journey.Direction) (sur
 	return sure, flows
 }
 
-// macsOf are the MAC addresses of the holder of an address on the segment of a router port, and who that is. A neighbour
-// that has not been heard from lately says nothing.
+// macsOf returns the MAC addresses of whoever holds an address on a router port's segment, and who that is. A neighbour
+// not heard from lately counts as unknown.
 func (t *tracer) macsOf(ctx context.Context, v *nodeView, port string, a netip.Addr) (macs []string, who string) {
 	router := t.graph.PortByName(strings.TrimPrefix(port, "cr-"))
 	if router == nil {
@@ -111,14 +111,14 @@ func (t *tracer) macsOf(ctx context.Context, v *nodeView, port string, a netip.A
 	return macs, who
 }
 
-// A configuration is how far the daemons of a zone have come: the number that the Northbound was last given, and those that
+// A configuration is the progress of a zone's daemons: the Northbound's current sequence number, and those that
 // ovn-northd and the ovn-controllers of the nodes on the path have processed.
 type configuration struct {
 	northbound, southbound int
 	chassis                map[*nodeView]int
 }
 
-// configurationOf reads that of a zone; it is false where there is nothing to hold against each other.
+// configurationOf reads a zone's configuration; false if there is nothing to compare.
 func (t *tracer) configurationOf(ctx context.Context, z *cluster.Zone) (configuration, bool) {
 	p := configuration{chassis: map[*nodeView]int{}}
 	if z.SB == nil {
@@ -146,15 +146,15 @@ func (t *tracer) configurationOf(ctx context.Context, z *cluster.Zone) (configur
 	return p, true
 }
 
-// behind reports whether any of them is.
+// behind reports whether any daemon is behind.
 func (p configuration) behind() bool {
 	return p.southbound < p.northbound || slices.ContainsFunc(slices.Collect(maps.Values(p.chassis)), func(n int) bool { return n < p.southbound })
 }
 
-// lagging is how long a daemon may take to process a change before it is behind.
+// lagging is how long a daemon may take to process a change before it counts as behind.
 const lagging = 2 * time.Second
 
-// behind are the daemons that have not processed what the databases say, and do not move.
+// behind returns the daemons that have not processed the current configuration and make no progress.
 func (t *tracer) behind(ctx context.Context) []journey.Disagreement {
 	var all []journey.Disagreement
 	for _, z := range t.cluster.Zones {
@@ -196,7 +196,7 @@ func (t *tracer) behind(ctx context.Context) []journey.Disagreement {
 	return all
 }
 
-// pausedNorthd is a host whose ovn-northd is paused, of those that can be asked.
+// pausedNorthd finds a reachable host whose ovn-northd is paused.
 func (t *tracer) pausedNorthd(ctx context.Context) (string, bool) {
 	hosts := slices.Collect(maps.Keys(t.views))
 	if c := t.cluster.Central; c != nil {

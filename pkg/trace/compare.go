@@ -13,21 +13,21 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A lookup is a table that a packet was looked up in, on the actual path or on the expected one.
+// A lookup is one table lookup on the actual or the expected path.
 type lookup struct {
 	hop   journey.Hop
 	step  journey.Step
-	place decode.Place // of the logical pipeline; its Pipeline is empty outside
-	after *packet.Flow // the packet as it came to the next table, of whatever kind; nil where none followed
+	place decode.Place // in the logical pipeline; outside it, Pipeline is empty
+	after *packet.Flow // the packet at the next table of any kind; nil if there is none
 }
 
-// same reports whether two lookups are in the same table of the same datapath. The chassis may be another one: where a
-// distributed router's ingress ends and its egress begins is not the same for both.
+// same reports whether two lookups are in the same table of the same datapath. The chassis may differ: a distributed
+// router's ingress may end, and its egress begin, on different ones.
 func (l lookup) same(other lookup) bool {
 	return l.hop.Datapath == other.hop.Datapath && l.place.Pipeline == other.place.Pipeline && l.place.Table == other.place.Table
 }
 
-// samePacket reports whether the packet is the same in both.
+// samePacket reports whether both lookups see the same packet.
 func (l lookup) samePacket(other lookup) bool {
 	return !slices.ContainsFunc(append([]string{"ct_state", "ct_mark", "tp_src", "tp_dst"}, carried...), func(name string) bool {
 		f, ok := packet.Lookup(name)
@@ -35,7 +35,7 @@ func (l lookup) samePacket(other lookup) bool {
 	})
 }
 
-// row is the logical flow that was hit, empty if none was.
+// row returns the logical flow that was hit; empty if none was.
 func (l lookup) row() string {
 	if l.step.Logical == nil {
 		return ""
@@ -43,7 +43,7 @@ func (l lookup) row() string {
 	return string(l.step.Logical.UUID)
 }
 
-// compare lays the actual path beside the expected one, and says where they diverge, and why.
+// compare finds where the actual path diverges from the expected one, and why.
 func (t *tracer) compare(ctx context.Context, actual, expected *journey.Walk) []journey.Disagreement {
 	var found []suspicion
 	var all []journey.Disagreement
@@ -71,14 +71,14 @@ func (t *tracer) compare(ctx context.Context, actual, expected *journey.Walk) []
 	all = append(all, t.lasting(ctx, found)...)
 	for _, d := range t.behind(ctx) {
 		known := slices.ContainsFunc(all, func(x journey.Disagreement) bool { return x.Kind == d.Kind && x.Node == d.Node })
-		if !known { // the rows say more
+		if !known { // the rows tell more
 			all = append(all, d)
 		}
 	}
 	return all
 }
 
-// pairs are the directions of two walks that are of the same packet.
+// pairs matches the directions of two walks that carry the same packet.
 func pairs(actual, expected *journey.Walk) [][2]*journey.Direction {
 	var all [][2]*journey.Direction
 	add := func(a, b *journey.Direction) {
@@ -101,10 +101,10 @@ func pairs(actual, expected *journey.Walk) [][2]*journey.Direction {
 	return all
 }
 
-// stages are the lookups of a direction in the logical pipelines.
+// stages returns a direction's lookups in the logical pipelines.
 func (t *tracer) stages(d *journey.Direction) []lookup {
 	var all []lookup
-	last := false // the step before is the last of all
+	last := false // the previous step was the very last
 	for _, h := range d.Hops {
 		v := t.viewNamed(h.Node)
 		for _, s := range h.Steps {
@@ -127,14 +127,14 @@ func (t *tracer) stages(d *journey.Direction) []lookup {
 	return all
 }
 
-// divergence is where two paths diverge, nil if they do not or nothing wrong is seen there.
+// divergence returns where two paths diverge; nil if they do not or no fault shows there.
 func (t *tracer) divergence(ctx context.Context, actual, expected *journey.Direction) *suspicion {
 	a, b := t.stages(actual), t.stages(expected)
 	n := 0
 	for n < len(a) && n < len(b) && a[n].same(b[n]) && a[n].row() == b[n].row() {
 		n++
 	}
-	if n == len(b) { // all that the logical flows say is done
+	if n == len(b) { // the logical flows do nothing more
 		if expected.Verdict.Outcome == journey.Delivered {
 			return t.lostOutside(ctx, actual)
 		}
@@ -143,7 +143,7 @@ func (t *tracer) divergence(ctx context.Context, actual, expected *journey.Direc
 	var s *suspicion
 	switch {
 	case n < len(a) && a[n].same(b[n]):
-		if a[n].samePacket(b[n]) { // else a flow before made another one, or it was another one from the start
+		if a[n].samePacket(b[n]) { // else an earlier flow changed it, or it differed from the start
 			s = t.otherFlow(ctx, a[n], b[n])
 		}
 	case n > 0:
@@ -158,7 +158,7 @@ func (t *tracer) divergence(ctx context.Context, actual, expected *journey.Direc
 	return s
 }
 
-// otherFlow is about a table where another flow was hit than the logical one, or none.
+// otherFlow handles a table where a different flow than the logical one was hit, or none.
 func (t *tracer) otherFlow(ctx context.Context, a, b lookup) *suspicion {
 	v, row := t.viewNamed(a.hop.Node), b.step.Logical
 	flows := v.flowsOf(ctx)
@@ -178,10 +178,10 @@ func (t *tracer) otherFlow(ctx context.Context, a, b lookup) *suspicion {
 	}
 	all := made(flows)
 	if slices.ContainsFunc(all, matches) {
-		return nil // it is there: why another one was hit is not known
+		return nil // it is installed: why another was hit is unknown
 	}
 	if hit != nil && hit.Priority == row.Priority {
-		return nil // of flows with one match ovn-controller installs one, with the cookie of any of their rows
+		return nil // of flows with equal matches, ovn-controller installs one, with the cookie of any of their rows
 	}
 	s := t.suspect(journey.MissingFlow, a, b.step.Stage)
 	s.rows = []ovsdb.UUID{row.UUID}
@@ -195,7 +195,7 @@ func (t *tracer) otherFlow(ctx context.Context, a, b lookup) *suspicion {
 	return s
 }
 
-// extraFlow is the suspicion that no row made the flow of a lookup.
+// extraFlow returns the suspicion that the flow of a lookup was made from no row.
 func (t *tracer) extraFlow(l lookup, stage string, hit *openflow.FlowEntry, sentence string) *suspicion {
 	s := t.suspect(journey.ExtraFlow, l, stage)
 	s.Flow, s.alien, s.Sentence = flowText(hit), hit.Cookie, sentence
@@ -203,7 +203,7 @@ func (t *tracer) extraFlow(l lookup, stage string, hit *openflow.FlowEntry, sent
 	return s
 }
 
-// editedFlow is the suspicion that the flow of a lookup is not as its logical flow made it, as wrong says of it.
+// editedFlow returns the suspicion that a lookup's flow is not what its logical flow produced, as wrong reports.
 func (t *tracer) editedFlow(l lookup, hit *openflow.FlowEntry, sentence string, wrong func(*openflow.FlowEntry) bool) *suspicion {
 	s := t.suspect(journey.EditedFlow, l, l.step.Stage)
 	s.rows = []ovsdb.UUID{l.step.Logical.UUID}
@@ -212,7 +212,7 @@ func (t *tracer) editedFlow(l lookup, hit *openflow.FlowEntry, sentence string, 
 	return s
 }
 
-// still returns a function that reports whether a flow is still in a table, and still wrong.
+// still returns a function that reports whether a flow is still in a table and still wrong.
 func still(hit *openflow.FlowEntry, wrong func(*openflow.FlowEntry) bool) func([]openflow.FlowEntry) bool {
 	key := identity(hit)
 	return func(flows []openflow.FlowEntry) bool {
@@ -220,7 +220,7 @@ func still(hit *openflow.FlowEntry, wrong func(*openflow.FlowEntry) bool) func([
 	}
 }
 
-// otherTarget is about a flow behind which the paths diverge: a is the actual lookup, and next where the logical flow leads.
+// otherTarget handles a flow after which the paths diverge: a is the actual lookup, next where the logical flow leads.
 func (t *tracer) otherTarget(ctx context.Context, a, b, next lookup) *suspicion {
 	v, row := t.viewNamed(a.hop.Node), a.step.Logical
 	if row == nil || v == nil {
@@ -230,7 +230,7 @@ func (t *tracer) otherTarget(ctx context.Context, a, b, next lookup) *suspicion 
 	if hit == nil || !plain(hit.Actions) {
 		return nil
 	}
-	table := 0 // where it has to lead; 0: anywhere
+	table := 0 // where it must lead; 0: anywhere
 	if next.hop.Datapath == b.hop.Datapath && next.place.Pipeline == b.place.Pipeline {
 		table = a.step.Table + next.place.Table - b.place.Table
 	}
@@ -244,7 +244,7 @@ func (t *tracer) otherTarget(ctx context.Context, a, b, next lookup) *suspicion 
 	return t.editedFlow(a, hit, sentence, func(f *openflow.FlowEntry) bool { return !leads(f) })
 }
 
-// otherPacket looks for a flow that made another packet of the same one than its logical flow, which only sets fields.
+// otherPacket finds a flow that changed the packet differently than its logical flow, which only sets fields.
 func (t *tracer) otherPacket(ctx context.Context, a, b []lookup) *suspicion {
 	for i := range min(len(a), len(b)) {
 		row := a[i].step.Logical
@@ -269,8 +269,8 @@ func (t *tracer) otherPacket(ctx context.Context, a, b []lookup) *suspicion {
 	return nil
 }
 
-// kept are the fields that have to be the same in both walks behind a logical flow. What is put out comes to the egress
-// pipeline without registers, for the port that was chosen but for groups.
+// kept returns the fields that must be the same in both walks after a logical flow. After output, the egress pipeline
+// sees only one register: the output port, unless that is a group.
 func kept(actions string) []string {
 	switch {
 	case !strings.Contains(actions, "output;"):
@@ -281,18 +281,18 @@ func kept(actions string) []string {
 	return nil
 }
 
-// carried are the fields that mean the same to the logical flows and to OpenFlow.
+// carried lists the fields that mean the same to logical flows and to OpenFlow.
 var carried = []string{
 	"eth_src", "eth_dst", "nw_src", "nw_dst", "ipv6_src", "ipv6_dst", "nw_ttl", "reg15",
 	"reg0", "reg1", "reg2", "reg3", "reg4", "reg5", "reg6", "reg7", "reg8", "reg9",
 }
 
-// onlySets reports whether the actions of a logical flow are assignments of constants and next.
+// onlySets reports whether a logical flow's actions only assign constants and go to the next table.
 func onlySets(actions string) bool {
 	return !strings.ContainsAny(strings.ReplaceAll(actions, "next(", ""), "({")
 }
 
-// lostOutside is about a packet that ends in the tables of ovn-controller itself, before and behind the pipelines.
+// lostOutside handles a packet that ends in ovn-controller's own tables, before or after the pipelines.
 func (t *tracer) lostOutside(ctx context.Context, actual *journey.Direction) *suspicion {
 	if len(actual.Hops) == 0 || actual.Verdict.Outcome != journey.Dropped || actual.Verdict.Because.Place != "" {
 		return nil

@@ -15,14 +15,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// A deployment is what the databases tell of where packets may come from and go to.
+// A deployment is what the databases know about where packets can come from and go to.
 type deployment struct {
 	cluster *cluster.Cluster
 	graph   *topology.Graph
 	hosts   *hosts
-	// underlay are the networks of the router ports that lead out.
+	// underlay holds the networks of router ports that lead outside.
 	underlay []netip.Prefix
-	// balancers are the load balancers by their virtual addresses.
+	// balancers holds the load balancers by virtual IP.
 	balancers map[netip.Addr][]*topology.LoadBalancer
 }
 
@@ -44,7 +44,7 @@ func newDeployment(c *cluster.Cluster, g *topology.Graph) deployment {
 	return d
 }
 
-// nodeOf is the node of a match, nil if it is none.
+// nodeOf returns the node of a match; nil if it is not a node.
 func (d *deployment) nodeOf(m topology.Match) *cluster.Node {
 	switch {
 	case m.Chassis != nil:
@@ -55,7 +55,7 @@ func (d *deployment) nodeOf(m topology.Match) *cluster.Node {
 	return nil
 }
 
-// nodeName is the name of the node of a chassis.
+// nodeName returns the name of a chassis' node.
 func (d *deployment) nodeName(chassis string) string {
 	if n := d.cluster.Node(chassis); n != nil && chassis != "" {
 		return n.Name
@@ -63,7 +63,7 @@ func (d *deployment) nodeName(chassis string) string {
 	return d.chassisName(chassis)
 }
 
-// chassisName is the hostname of a chassis.
+// chassisName returns the hostname of a chassis.
 func (d *deployment) chassisName(chassis string) string {
 	if c := d.graph.ChassisByName(chassis); c != nil && c.Hostname != "" {
 		return c.Hostname
@@ -71,7 +71,7 @@ func (d *deployment) chassisName(chassis string) string {
 	return chassis
 }
 
-// KindNames are what the kinds of ends are called in documents.
+// KindNames names the kinds of ends in documents.
 var KindNames = map[topology.Kind]string{
 	topology.KindPod: "pod", topology.KindVM: "vm", topology.KindPort: "port", topology.KindRPort: "router port",
 	topology.KindNode: "node", topology.KindService: "service", topology.KindExternal: "external",
@@ -90,7 +90,7 @@ func (d *deployment) endpoint(text string, m topology.Match, a netip.Addr) journ
 	if m.Port != nil {
 		e.Port = m.Port.Name
 		if m.Kind == topology.KindVM && m.Port.DisplayName != "" {
-			e.Name = m.Port.DisplayName // the port is called by a UUID
+			e.Name = m.Port.DisplayName // the port's name is a UUID
 		}
 		if len(m.Port.MACs) > 0 {
 			e.MAC = m.Port.MACs[0]
@@ -105,7 +105,7 @@ func (d *deployment) endpoint(text string, m topology.Match, a netip.Addr) journ
 	return e
 }
 
-// southbound is that of a zone, nil if it was not read.
+// southbound returns a zone's Southbound; nil if it was not read.
 func (d *deployment) southbound(zone string) ovsdb.Reader {
 	for _, z := range d.cluster.Zones {
 		if z.Name == zone && z.SB != nil {
@@ -115,7 +115,7 @@ func (d *deployment) southbound(zone string) ovsdb.Reader {
 	return nil
 }
 
-// droppedAt is a verdict about a packet that does not get into a port.
+// droppedAt returns the verdict for a packet that cannot enter a port.
 func droppedAt(port *topology.Port, c journey.Cause) *journey.Verdict {
 	v := &journey.Verdict{Outcome: journey.Dropped, Port: port.Name, Because: c}
 	if port.Switch != nil {
@@ -124,8 +124,8 @@ func droppedAt(port *topology.Port, c journey.Cause) *journey.Verdict {
 	return v
 }
 
-// carrier is the port whose chassis holds a port: its own or that of its parent. A port that takes no packets, or nobody
-// knows where, has a verdict instead.
+// carrier returns the port whose chassis holds a port: itself or its parent. A port that accepts no packets or whose
+// location is unknown gets a verdict instead.
 func (d *deployment) carrier(port *topology.Port) (*topology.Port, *journey.Verdict) {
 	carrier := port
 	if port.Parent != "" {
@@ -146,7 +146,7 @@ func (d *deployment) carrier(port *topology.Port) (*topology.Port, *journey.Verd
 	return nil, droppedAt(port, journey.Cause{Kind: journey.Unbound, Port: carrier.Name, Detail: carrier.Why})
 }
 
-// frame is the packet as the owner of a port sends it. A packet that it cannot send has a verdict instead.
+// frame returns the packet as a port's owner sends it, or a verdict if the owner cannot send it.
 func (d *deployment) frame(port *topology.Port, p Packet) (packet.Flow, *journey.Verdict) {
 	if len(port.MACs) == 0 {
 		return packet.Flow{}, unknown(journey.Cause{Kind: journey.MACUnread, Port: port.Name})
@@ -162,8 +162,8 @@ func (d *deployment) frame(port *topology.Port, p Packet) (packet.Flow, *journey
 	return packet.Flow{}, droppedAt(port, journey.Cause{Kind: journey.NoGateway, Port: port.Name, Address: p.Dst, Other: p.Src})
 }
 
-// byGateway addresses a reply to the gateway that DHCP gave the owner of a port. It need not be the router that the packet
-// came from. On its own link the owner replies to whom the packet is from.
+// byGateway addresses a reply to the gateway that a port's owner got by DHCP, which need not be the router that the
+// packet came from. On-link, the owner replies directly to the sender.
 func (d *deployment) byGateway(port *topology.Port, reply *packet.Flow) {
 	t, ok := reply.Tuple()
 	if !ok || port == nil {
@@ -188,12 +188,12 @@ func dropped(c journey.Cause) *journey.Verdict {
 // An entry is where packets for an address come in from a physical network.
 type entry struct {
 	localnet *topology.Port
-	chassis  string // on which they do; empty if any may take them
-	mac      string // by which they are addressed
+	chassis  string // that accepts them; empty if any may
+	mac      string // that they are addressed to
 }
 
-// entryOf finds what answers for an address on a physical network: a router port there, a router for an address that it
-// translates or balances, or a port of a switch that the network leads to.
+// entryOf finds what accepts packets for an address on a physical network: a router port there, a router that
+// translates or load-balances it, or a port of a switch attached to the network.
 func (d *deployment) entryOf(a netip.Addr) (entry, bool) {
 	for _, p := range d.graph.PortsAt(a) {
 		if p.Kind == topology.RouterPort {
@@ -224,7 +224,7 @@ func (d *deployment) entryOf(a netip.Addr) (entry, bool) {
 	return entry{}, false
 }
 
-// entryByNAT is the entry of a router for an address that a rule of it translates.
+// entryByNAT returns the entry of a router for an address that one of its NAT rules translates.
 func (d *deployment) entryByNAT(n *topology.NAT, a netip.Addr) (entry, bool) {
 	ip, err := netip.ParseAddr(n.ExternalIP)
 	if err != nil || ip != a {
@@ -237,8 +237,8 @@ func (d *deployment) entryByNAT(n *topology.NAT, a netip.Addr) (entry, bool) {
 	return e, ok
 }
 
-// entryByRoute is the entry for an address that nothing translates: the network outside is taken to route it to the router
-// of its network, unless it is one of IPv4 that means nothing there.
+// entryByRoute returns the entry for an untranslated address: the network outside is assumed to route it to the router
+// of its network, unless it is IPv4 and not routable there.
 func (d *deployment) entryByRoute(a netip.Addr) (entry, bool) {
 	if !d.routedOutside(a) {
 		return entry{}, false
@@ -255,7 +255,7 @@ func (d *deployment) entryByRoute(a netip.Addr) (entry, bool) {
 	return entry{}, false
 }
 
-// entryFor is the entry of a router for an address: by the port in whose network it is, else by any that leads out.
+// entryFor returns a router's entry for an address: the port whose network contains it, else any that leads outside.
 func (d *deployment) entryFor(r topology.Ref, a netip.Addr) (entry, bool) {
 	var found entry
 	ok := false
@@ -274,7 +274,7 @@ func (d *deployment) entryFor(r topology.Ref, a netip.Addr) (entry, bool) {
 	return found, ok
 }
 
-// entryBy is the entry of a router port, if it leads out.
+// entryBy returns the entry of a router port, if it leads outside.
 func (d *deployment) entryBy(p *topology.Port) (entry, bool) {
 	peer := d.graph.PeerOf(p)
 	if peer == nil || p.Type == "chassisredirect" || len(p.MACs) == 0 {
@@ -294,7 +294,7 @@ func (d *deployment) entryBy(p *topology.Port) (entry, bool) {
 	return e, true
 }
 
-// localnet is the port by which a switch leads to a physical network, nil if it does not.
+// localnet returns the port that connects a switch to a physical network; nil if it has none.
 func (d *deployment) localnet(s *topology.Ref) *topology.Port {
 	if s == nil {
 		return nil
@@ -306,13 +306,13 @@ func (d *deployment) localnet(s *topology.Ref) *topology.Port {
 	return nil
 }
 
-// leadsOut reports whether a router port is on a switch that leads to a physical network.
+// leadsOut reports whether a router port is on a switch with a physical network.
 func (d *deployment) leadsOut(p *topology.Port) bool {
 	peer := d.graph.PeerOf(p)
 	return peer != nil && d.localnet(peer.Switch) != nil
 }
 
-// routerHas reports whether a router answers for an address: its ports' or one that it translates.
+// routerHas reports whether a router owns an address: on one of its ports or as one that it translates.
 func (d *deployment) routerHas(r *topology.Router, a netip.Addr) bool {
 	for _, p := range d.graph.PortsAt(a) {
 		if p.Router != nil && p.Router.UUID == r.UUID {
@@ -325,8 +325,8 @@ func (d *deployment) routerHas(r *topology.Router, a netip.Addr) bool {
 	})
 }
 
-// onUnderlay reports whether an address is in a network that the underlay has: a host's, one of a router port that leads out,
-// or of a switch that leads to a physical network.
+// onUnderlay reports whether an address is in an underlay network: of a host, of a router port that leads outside, or
+// of a switch with a physical network.
 func (d *deployment) onUnderlay(a netip.Addr) bool {
 	if d.hosts.byAddress[a] != nil {
 		return true
@@ -337,16 +337,16 @@ func (d *deployment) onUnderlay(a netip.Addr) bool {
 	return slices.ContainsFunc(d.graph.PortsAt(a), func(p *topology.Port) bool { return d.localnet(p.Switch) != nil })
 }
 
-// onOverlay reports whether an address is known inside: a port has it, or a load balancer.
+// onOverlay reports whether a port or a load balancer has an address.
 func (d *deployment) onOverlay(a netip.Addr) bool {
 	return len(d.graph.PortsAt(a)) > 0 || d.virtual(a)
 }
 
-// virtual reports whether an address is one of a load balancer.
+// virtual reports whether an address is a virtual IP of a load balancer.
 func (d *deployment) virtual(a netip.Addr) bool { return len(d.balancers[a]) > 0 }
 
-// notOutside is the verdict of a packet that leaves for the network outside for an address that only something in here has:
-// a load balancer, or a pod on a network that is kept apart. It is nil if a host outside may have it.
+// notOutside returns the verdict for a packet that leaves for the network outside although only something inside has
+// its destination: a load balancer, or a pod on an isolated network. It is nil if a host outside may have it.
 func (d *deployment) notOutside(dst netip.Addr, protocol string, port uint16) *journey.Verdict {
 	if d.onUnderlay(dst) {
 		return nil
@@ -366,8 +366,8 @@ func (d *deployment) notOutside(dst netip.Addr, protocol string, port uint16) *j
 	return dropped(journey.Cause{Kind: journey.NotBalanced, Place: journey.Outside, Service: asked, Address: dst})
 }
 
-// amongServices reports whether a private address is a load balancer's, or lies beside those of services: a service without
-// endpoints need not have a load balancer.
+// amongServices reports whether a private address is a load balancer's or close to those of services: a service without
+// endpoints may have no load balancer.
 func (d *deployment) amongServices(a netip.Addr) bool {
 	if !private(a) || d.virtual(a) {
 		return private(a)
@@ -385,20 +385,20 @@ func (d *deployment) amongServices(a netip.Addr) bool {
 	return false
 }
 
-// sharedSpace is for the inside of providers' networks (RFC 6598).
+// sharedSpace is the shared address space of carrier-grade NAT (RFC 6598).
 var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
 
-// private reports whether an address means nothing on the Internet.
+// private reports whether an address is not routable on the Internet.
 func private(a netip.Addr) bool { return a.IsPrivate() || sharedSpace.Contains(a) }
 
-// routedOutside reports whether the network outside is taken to route an address that nothing translates: one that means something
-// there, and IPv6 of Neutron, which cannot translate it.
+// routedOutside reports whether the network outside is assumed to route an untranslated address: any that is routable
+// there, and Neutron's IPv6, which Neutron cannot translate.
 func (d *deployment) routedOutside(a netip.Addr) bool {
 	return !private(a) || a.Is6() && slices.ContainsFunc(d.graph.PortsAt(a), func(p *topology.Port) bool { return decode.CMSOf(p.ExternalIDs) == decode.Neutron })
 }
 
-// noRouteBack says why no reply comes from outside to a packet that left with a source address that is not of the underlay;
-// it is nil if one does. For a private address that takes routes outside that are not known here.
+// noRouteBack explains why no reply comes from outside to a packet that left with a source address not on the underlay;
+// nil if one does. A private address needs routes outside that are unknown here.
 func (d *deployment) noRouteBack(src, dst netip.Addr) *journey.Verdict {
 	if d.routedOutside(src) {
 		return nil
@@ -409,7 +409,7 @@ func (d *deployment) noRouteBack(src, dst netip.Addr) *journey.Verdict {
 	return dropped(journey.Cause{Kind: journey.NoRouteBack, Place: journey.Outside, Address: src})
 }
 
-// noRouteIn says what becomes of a packet from outside for an address that nothing on the underlay answers for.
+// noRouteIn explains what happens to a packet from outside for an address that nothing on the underlay owns.
 func (d *deployment) noRouteIn(src, dst netip.Addr) *journey.Verdict {
 	if d.onUnderlay(dst) {
 		return dropped(journey.Cause{Kind: journey.NobodyAnswers, Place: journey.Outside, Address: dst})

@@ -16,16 +16,16 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// A tracer answers one query. What it reads is kept for all paths that it follows.
+// A tracer answers one query. It caches what it reads for all the paths that it follows.
 type tracer struct {
 	deployment
-	noNodes   bool     // read none
-	unasked   []string // nodes on the path that are unreachable
+	noNodes   bool     // do not read nodes
+	unasked   []string // unreachable nodes on the path
 	simulated []string // nodes whose ovs-vswitchd was simulated
 	views     map[*cluster.Node]*nodeView
 	zones     map[string]*zoneView
 
-	commands []string // what would show the same, in order
+	commands []string // that show the same, in order
 
 	laterHops map[*journey.Direction][]journey.Hop // of a later packet of the same connection
 }
@@ -34,29 +34,29 @@ type tracer struct {
 type run struct {
 	*tracer
 	ct     *ovs.Conntrack
-	dpHash uint32 // which member a hash chooses in groups
-	// fromOutside says that the connection begins in the network outside.
+	dpHash uint32 // selects the bucket of hashed groups
+	// fromOutside is set if the connection begins in the network outside.
 	fromOutside bool
-	// backend is where the packet was first translated to, if it was.
+	// backend is where the packet was first translated to, if anywhere.
 	backend netip.AddrPort
 }
 
 // An ending is where a packet, or a copy of it, ends.
 type ending struct {
 	verdict journey.Verdict
-	reached string   // with Delivered, who has it, in words
-	outside bool     // with Delivered, it left for the network outside
-	at      location // where its reply starts; packet is as it arrived
-	link    string   // the node's end of the link to the workload that has it; empty where it is none
+	reached string   // with Delivered: the receiver, in words
+	outside bool     // with Delivered: it left for the network outside
+	at      location // where its reply starts, with the packet as it arrived
+	link    string   // the node's end of the receiving workload's link; empty if there is none
 	hops    []journey.Hop
-	stray   bool // a flooded copy that is for another receiver
+	stray   bool // a flooded copy for another receiver
 }
 
-// maxLocations bounds a path: hosts and bridges that one packet and its copies come to.
+// maxLocations bounds a path: the hosts and bridges that a packet and its copies visit.
 const maxLocations = 64
 
-// follow takes a packet from a location to where it ends. Of several copies the one that arrives counts, and
-// if none does, the one that came furthest.
+// follow takes a packet from a location to where it ends. Of several copies, the one that arrives counts; if none does,
+// the one that came furthest.
 func (r *run) follow(ctx context.Context, start location) (ending, error) {
 	type branch struct {
 		location
@@ -101,7 +101,7 @@ func (r *run) follow(ctx context.Context, start location) (ending, error) {
 	return *best, nil
 }
 
-// join puts the hops of a place behind those before it. A packet that was only held up goes on in the hop where it was.
+// join appends a location's hops to those before it. A packet that was only held up continues in its last hop.
 func join(before, hops []journey.Hop, heldUp bool) []journey.Hop {
 	all := slices.Concat(before, hops)
 	n := len(before)
@@ -115,7 +115,7 @@ func join(before, hops []journey.Hop, heldUp bool) []journey.Hop {
 	return slices.Delete(all, n, n+1)
 }
 
-// better reports whether of two copies a is the one that counts.
+// better reports whether copy a counts rather than b.
 func better(a, b *ending) bool {
 	if a.stray != b.stray {
 		return b.stray
@@ -124,7 +124,7 @@ func better(a, b *ending) bool {
 	return rank[a.verdict.Outcome] > rank[b.verdict.Outcome]
 }
 
-// An outcome is what one place does with a packet: it ends there, or is at another place next.
+// An outcome is what one location does with a packet: it ends there or moves to the next.
 type outcome struct {
 	hops []journey.Hop
 	end  *ending
@@ -164,7 +164,7 @@ func (r *run) visit(ctx context.Context, p location) ([]outcome, error) {
 	return outcomes, nil
 }
 
-// noteBackend remembers to which backend the packet was sent.
+// noteBackend records the backend that the packet was sent to.
 func (r *run) noteBackend(leaf ovs.Leaf) {
 	for _, s := range leaf.Steps {
 		for _, c := range s.Tracked {
@@ -175,7 +175,7 @@ func (r *run) noteBackend(leaf ovs.Leaf) {
 	}
 }
 
-// leave says what becomes of a packet that leaves the bridges of a node, or ends there.
+// leave handles a packet that leaves a node's bridges or ends there.
 func (r *run) leave(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) error {
 	switch leaf.Kind {
 	case ovs.ToPort:
@@ -197,7 +197,7 @@ func (r *run) leave(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) 
 	return nil
 }
 
-// addNote adds to what the last step did.
+// addNote adds a note to the last step.
 func addNote(hops []journey.Hop, note string) {
 	if n := len(hops); n > 0 {
 		if steps := hops[n-1].Steps; len(steps) > 0 {
@@ -207,8 +207,8 @@ func addNote(hops []journey.Hop, note string) {
 	}
 }
 
-// resolved goes on with a packet that waits for the MAC address of its next hop, where that address can be
-// known: ovn-controller asks for it and sends the packet on after the reply.
+// resolved continues with a packet that waits for its next hop's MAC address, if that can be determined: ovn-controller
+// asks for it and sends the packet on once the reply comes.
 func (r *run) resolved(ctx context.Context, p location, leaf ovs.Leaf) (*location, string) {
 	last, ok := lastStep(leaf)
 	if !ok || !asksForMAC(leaf) {
@@ -232,14 +232,14 @@ func (r *run) resolved(ctx context.Context, p location, leaf ovs.Leaf) (*locatio
 	return &location{node: p.node, bridge: last.Bridge, table: last.Table, packet: next}, note
 }
 
-// asksOutside reports whether the question for a MAC address goes to a physical network, which cannot be read.
+// asksOutside reports whether the MAC address is resolved on a physical network, which cannot be read.
 func (r *run) asksOutside(n *nodeView, leaf ovs.Leaf) bool {
 	name := strings.TrimPrefix(r.outport(n, leaf.Packet), "cr-")
 	port := r.graph.PortByName(name)
 	return port != nil && r.leadsOut(port)
 }
 
-// silent reports whether a neighbour has not replied to a node that asked for its MAC address.
+// silent reports whether a neighbour did not reply when the node asked for its MAC address.
 func (v *nodeView) silent(ctx context.Context, a netip.Addr) bool {
 	net, err := v.net(ctx)
 	return err == nil && slices.ContainsFunc(net.Neighbours, func(x node.Neighbour) bool {
@@ -247,8 +247,8 @@ func (v *nodeView) silent(ctx context.Context, a netip.Addr) bool {
 	})
 }
 
-// macOf looks for the MAC address of a neighbour of a node: in OVN, on the node that has the address, and
-// in what the node's kernel has learned.
+// macOf finds a neighbour's MAC address: in OVN, on the node that has the address, and in what the node's kernel has
+// learned.
 func (r *run) macOf(ctx context.Context, n *nodeView, a netip.Addr) (mac, from string) {
 	for _, p := range r.graph.PortsAt(a) {
 		if len(p.MACs) > 0 {
@@ -272,7 +272,7 @@ func (r *run) macOf(ctx context.Context, n *nodeView, a netip.Addr) (mac, from s
 	return "", ""
 }
 
-// macAt is the MAC address of the link of a node that has an address.
+// macAt returns the MAC address of the node's link that has an address.
 func (v *nodeView) macAt(ctx context.Context, a netip.Addr) string {
 	net, err := v.net(ctx)
 	if err != nil {
@@ -302,7 +302,7 @@ func (r *run) toPort(ctx context.Context, p location, leaf ovs.Leaf, o *outcome)
 	case port.Role == topology.RoleLocal, port.Role == topology.RoleInternal, iface.Type == "internal":
 		net, err := p.node.net(ctx)
 		if err == nil && net.Link(iface.Name) == nil {
-			break // it was moved into the namespace of what it serves
+			break // it was moved into its workload's namespace
 		}
 		o.next = &location{node: p.node, link: iface.Name, packet: leaf.Packet}
 		return nil
@@ -318,7 +318,7 @@ func portName(port *topology.BridgePort, iface *topology.Interface) string {
 	return iface.Name
 }
 
-// atPort ends a packet on the interface of a workload.
+// atPort ends a packet at a workload's interface.
 func (r *run) atPort(ctx context.Context, at location, logical string, iface *topology.Interface) *ending {
 	name := logical
 	if name == "" {
@@ -353,7 +353,7 @@ func (r *run) atPort(ctx context.Context, at location, logical string, iface *to
 
 func (d *deployment) owns(p *topology.Port, a netip.Addr) bool {
 	if len(p.Addresses) == 0 || p.UnknownAddresses {
-		return true // it may have any
+		return true // any address is allowed
 	}
 	if slices.ContainsFunc(d.graph.PortsAt(a), func(at *topology.Port) bool { return at == p || at.VirtualParent == p.Name }) {
 		return true
@@ -370,7 +370,7 @@ func (d *deployment) owns(p *topology.Port, a netip.Addr) bool {
 	return false
 }
 
-// child is the port that a port carries in the VLAN of a packet, or the port itself.
+// child returns the child port for the packet's VLAN, or the port itself.
 func (d *deployment) child(p *topology.Port, packet *packet.Flow) *topology.Port {
 	vlan := int(packet.Uint("dl_vlan"))
 	if p == nil || vlan == 0 {
@@ -384,7 +384,7 @@ func (d *deployment) child(p *topology.Port, packet *packet.Flow) *topology.Port
 	return p
 }
 
-// fresh is a packet on the wire: without what a bridge knows of it.
+// fresh returns the packet as on the wire, without a bridge's metadata.
 func fresh(p packet.Flow) packet.Flow {
 	p.ClearConntrack()
 	p.ClearRegisters()

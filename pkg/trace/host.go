@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// host follows a packet through a node's own network stack: its kernel is asked for the route.
+// host follows a packet through a node's own network stack, using its kernel's route.
 func (r *run) host(ctx context.Context, p location) (outcome, error) {
 	h := &hostStep{run: r, location: p, hop: journey.Hop{Node: p.node.Name, Datapath: p.node.Name, Kind: "host", From: p.link, Steps: []journey.Step{}}}
 	h.do(ctx)
@@ -101,7 +101,7 @@ func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Ro
 	}
 }
 
-// notForwarding is the cause of a packet that a host has to forward and does not.
+// notForwarding returns the cause for a packet that a host should forward but does not.
 func (h *hostStep) notForwarding() journey.Cause {
 	setting := "net.ipv4.ip_forward"
 	if h.tuple.Dst.Is6() {
@@ -110,7 +110,7 @@ func (h *hostStep) notForwarding() journey.Cause {
 	return journey.Cause{Kind: journey.NotForwarding, Node: h.node.Name, Link: h.link, Detail: setting}
 }
 
-// forward sends the packet out of the link that the route names.
+// forward sends the packet out of the route's link.
 func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.Route, known bool) {
 	v6 := h.tuple.Dst.Is6()
 	if h.link != "" {
@@ -163,7 +163,7 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 	h.out.next = &location{node: h.node, bridge: bridge.Name, port: port, packet: fresh(h.packet)}
 }
 
-// translate gives a forwarded packet the source address that the host's rules may give it.
+// translate gives a forwarded packet the source address that the host's NAT rules may set.
 func (h *hostStep) translate(ctx context.Context, net *node.Network, route *node.Route) {
 	rules, err := h.node.Host.NAT(ctx)
 	if err != nil {
@@ -189,7 +189,7 @@ func (h *hostStep) translate(ctx context.Context, net *node.Network, route *node
 	}
 }
 
-// masqueraded is the address that a packet gets when it is masqueraded: the one that the host prefers on the link.
+// masqueraded returns a masqueraded packet's source address: the one that the host prefers on the link.
 func masqueraded(net *node.Network, route *node.Route, src netip.Addr) netip.Addr {
 	if route.Src.IsValid() && route.Src != src {
 		return route.Src
@@ -207,15 +207,15 @@ func masqueraded(net *node.Network, route *node.Route, src netip.Addr) netip.Add
 	return found
 }
 
-// anyMAC stands for the MAC address of a host outside that is not known. It decides nothing there.
+// anyMAC stands for the unknown MAC address of a host outside. Nothing there depends on it.
 const anyMAC = "02:00:00:00:00:01"
 
-// unanswered reports whether a neighbour has not replied to the kernel, which asked for its MAC address.
+// unanswered reports whether a neighbour did not reply to the kernel's request for its MAC address.
 func unanswered(net *node.Network, dev string, a netip.Addr) bool {
 	return slices.ContainsFunc(net.Neighbours, func(n node.Neighbour) bool { return n.Link == dev && n.Addr == a && n.State == "failed" })
 }
 
-// neighbour is the MAC address of a next hop: what the kernel has learned, else what OVN has there.
+// neighbour returns a next hop's MAC address: the kernel's entry, else OVN's.
 func (h *hostStep) neighbour(ctx context.Context, net *node.Network, dev string, a netip.Addr) string {
 	for _, n := range net.Neighbours {
 		if n.Link == dev && n.Addr == a && n.MAC != "" && n.State != "failed" && n.State != "incomplete" {

@@ -11,19 +11,19 @@ import (
 // A host is a node's own network as the databases know it.
 type host struct {
 	chassis *topology.Chassis
-	port    *topology.Port // by which it is on the overlay itself; nil if there is none
-	// addresses are its own on the underlay: its tunnel endpoints, and those whose packets the routers hand to its port.
+	port    *topology.Port // its own port on the overlay; nil if there is none
+	// addresses are its own on the underlay: its tunnel endpoints, and those whose packets routers send to its port.
 	addresses []netip.Addr
 }
 
-// hosts are those of a deployment.
+// hosts are the hosts of a deployment.
 type hosts struct {
 	byChassis map[string]*host // by system-id
-	byPort    map[string]*host // by the name of their port
+	byPort    map[string]*host // by name of their port
 	byAddress map[netip.Addr]*host
 }
 
-// hostsOf reads off a graph what it tells of the hosts.
+// hostsOf derives the hosts from a graph.
 func hostsOf(g *topology.Graph) *hosts {
 	all := &hosts{byChassis: map[string]*host{}, byPort: map[string]*host{}, byAddress: map[netip.Addr]*host{}}
 	ports := map[netip.Addr]*host{}
@@ -59,7 +59,7 @@ func (all *hosts) add(h *host, a netip.Addr) {
 	}
 }
 
-// handedTo is the host to whose port alone a routing policy sends packets, nil if it does something else.
+// handedTo returns the host whose port is the only one a routing policy sends packets to; nil if it does anything else.
 func handedTo(p *topology.Policy, ports map[netip.Addr]*host) *host {
 	if p.Action != "reroute" || len(p.NextHops) != 1 {
 		return nil
@@ -73,7 +73,7 @@ func handedTo(p *topology.Policy, ports map[netip.Addr]*host) *host {
 
 var destination = regexp.MustCompile(`\bip[46]\.dst == ([0-9a-fA-F.:]+)(\s|$)`)
 
-// destinationOf is the one address that a match asks of the destination.
+// destinationOf returns the single destination address of a match.
 func destinationOf(match string) (netip.Addr, bool) {
 	found := destination.FindStringSubmatch(match)
 	if found == nil {
@@ -83,13 +83,13 @@ func destinationOf(match string) (netip.Addr, bool) {
 	return a, err == nil
 }
 
-// has reports whether an address is the host's own.
+// has reports whether an address is one of the host's own.
 func (h *host) has(a netip.Addr) bool {
 	return slices.Contains(h.addresses, a) || h.port != nil && slices.Contains(h.port.Addresses, a.String())
 }
 
-// source is the address that the host sends from to the overlay: Kube-OVN's hosts give the node's own to their route, others
-// take that of their port. It is not valid if the host has none of the family.
+// source returns the address that the host sends from to the overlay: with Kube-OVN, the node address on its route;
+// otherwise its port's address. Not valid if the host has none of the family.
 func (h *host) source(v6 bool) netip.Addr {
 	ofFamily := func(a netip.Addr) bool { return a.Is6() == v6 }
 	own, overlay := slices.IndexFunc(h.addresses, ofFamily), -1

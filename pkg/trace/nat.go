@@ -9,9 +9,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// sourceRule reports whether a rule may translate the source of a packet that goes from one link to
-// another. It understands addresses and interfaces, as nft(8) and iptables-save(8) write them; of what else a
-// rule asks for, it takes that it holds.
+// sourceRule reports whether a rule may translate the source of a packet that goes from one link to another. It
+// understands addresses and interfaces as nft(8) and iptables-save(8) write them and assumes that the rule's other
+// conditions hold.
 func sourceRule(rule node.NATRule, t packet.Tuple, in, out string) bool {
 	if rule.Action != "masquerade" && rule.Action != "snat" {
 		return false
@@ -43,7 +43,7 @@ func sourceRule(rule node.NATRule, t packet.Tuple, in, out string) bool {
 	return true
 }
 
-// operand is what a word of a rule is compared with: one value, or those of a set in braces.
+// operand returns what a rule's term compares with: one value, or those of a set in braces.
 func operand(words []string) (values []string, negated bool) {
 	if len(words) > 0 && words[0] == "!=" {
 		negated, words = true, words[1:]
@@ -63,7 +63,7 @@ func operand(words []string) (values []string, negated bool) {
 	return values, negated
 }
 
-// isLink reports whether a rule's name of an interface, which may end in a wildcard, means a link.
+// isLink reports whether an interface name in a rule, which may end in a wildcard, matches a link.
 func isLink(pattern, link string) bool {
 	if start, wild := strings.CutSuffix(strings.ReplaceAll(pattern, "+", "*"), "*"); wild {
 		return strings.HasPrefix(link, start)
@@ -71,8 +71,8 @@ func isLink(pattern, link string) bool {
 	return pattern == link
 }
 
-// covers reports whether any of a rule's prefixes, ranges and addresses holds a. Known is false where none does and
-// one of them could not be read, as the name of a set.
+// covers reports whether any of a rule's prefixes, ranges and addresses contains a. Known is false if none does and one
+// of them could not be parsed, such as a set name.
 func covers(values []string, a netip.Addr) (holds, known bool) {
 	known = len(values) > 0
 	for _, text := range values {
@@ -95,7 +95,7 @@ func covers(values []string, a netip.Addr) (holds, known bool) {
 	return holds, known || holds
 }
 
-// target is the address that a rule translates to, not valid where it does not say one: of a range the first.
+// target returns the address that a rule translates to: the first of a range; not valid if the rule names none.
 func target(rule node.NATRule) netip.Addr {
 	words := strings.Fields(rule.Text)
 	for i, w := range words[:max(len(words)-1, 0)] {

@@ -11,7 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
 
-// next is the command to run next; none when the packet is delivered.
+// next returns the command to run next; none if the packet is delivered.
 func (t *tracer) next(ask *question, v journey.Verdict, found []journey.Disagreement) []string {
 	if v.Outcome == journey.Delivered {
 		return []string{}
@@ -22,7 +22,7 @@ func (t *tracer) next(ask *question, v journey.Verdict, found []journey.Disagree
 	return []string{nextCommand(ask.request, v, t.graph.PortByName(v.Port), t.cluster.Offline())}
 }
 
-// nextCommand follows from a verdict and the port that it is about, nil for none. Offline says that nothing live can be read.
+// nextCommand derives the next command from a verdict and its port, nil if none. Offline: nothing live can be read.
 func nextCommand(r journey.Request, v journey.Verdict, port *topology.Port, offline bool) string {
 	if len(v.WhyNot) > 0 && v.WhyNot[0].Command != "" {
 		return v.WhyNot[0].Command
@@ -46,7 +46,7 @@ func nextCommand(r journey.Request, v journey.Verdict, port *topology.Port, offl
 	return "ovnctl topology show"
 }
 
-// byKind is the command that the kind of a cause leads to; empty where that is to look at what it is about.
+// byKind returns the command for a kind of cause; empty if the object itself should be inspected.
 func byKind(r journey.Request, v journey.Verdict, port *topology.Port, offline bool) string {
 	switch c := v.Because; c.Kind {
 	case journey.NodeUnread, journey.ChassisUnreachable:
@@ -69,7 +69,7 @@ func byKind(r journey.Request, v journey.Verdict, port *topology.Port, offline b
 		}
 		return cause.Shell("ovn-nbctl", "lr-nat-list", v.Datapath)
 	case journey.NobodyAnswers, journey.NoRouteIn, journey.ReplyStrays:
-		return "ovnctl topology show" // who has which address
+		return "ovnctl topology show" // shows who has which address
 	case journey.NextHopUnknown:
 		return "ovn-sbctl list MAC_Binding"
 	case journey.NoUplink, journey.UplinkDown, journey.UplinkNotFound:
@@ -90,8 +90,8 @@ func byKind(r journey.Request, v journey.Verdict, port *topology.Port, offline b
 	return byPlace(v, port)
 }
 
-// byPlace is the command that looks at what OVN does not know: the routes and addresses of a pod. Else it is that for a
-// route which a router lacks, or empty.
+// byPlace returns the command for what OVN does not know, a pod's routes and addresses; otherwise that for a route
+// missing from a router, or empty.
 func byPlace(v journey.Verdict, port *topology.Port) string {
 	switch c := v.Because; {
 	case c.Place == journey.InWorkload && port != nil && c.Workload == journey.Pod:
@@ -110,7 +110,7 @@ func portQuestion(p *topology.Port) string {
 	return "lsp:" + p.Name
 }
 
-// repeat is the command that asks the same again.
+// repeat returns the command that runs the same trace again.
 func repeat(r journey.Request) string {
 	words := []string{"trace", r.From.Text, r.To.Text}
 	if r.Port != 0 {
@@ -128,7 +128,7 @@ func repeat(r journey.Request) string {
 	return cause.Shell(words...)
 }
 
-// showOwner is the command that shows what a row was made for, for the kinds that have no better one; empty for others.
+// showOwner returns the command that shows the object a row was made for, for kinds without a better one; else empty.
 func showOwner(o decode.Owner) string {
 	switch {
 	case o.Kind != "NetworkPolicy" || !kubernetesName(o.Namespace):
@@ -141,12 +141,12 @@ func showOwner(o decode.Owner) string {
 	return ""
 }
 
-// kubernetesName reports whether a word is written as Kubernetes writes names, so that a shell takes it as it is.
+// kubernetesName reports whether a word is a valid Kubernetes name, which a shell needs no quotes for.
 func kubernetesName(word string) bool {
 	return word != "" && word[0] != '-' && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-.") == ""
 }
 
-// command notes a classic command that shows the same, as typed on the node.
+// command records a classic command that shows the same, as typed on the node.
 func (t *tracer) command(n *nodeView, text string) {
 	if line := n.Name + ": " + text; !slices.Contains(t.commands, line) {
 		t.commands = append(t.commands, line)

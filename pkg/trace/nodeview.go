@@ -22,28 +22,28 @@ import (
 type location struct {
 	node   *nodeView
 	bridge string        // empty: the host
-	port   packet.PortID // by which it enters the bridge
-	table  int           // not 0: it is in the bridge already, about to be looked up here
-	link   string        // by which it enters the host; empty: the host sends it itself
+	port   packet.PortID // where it enters the bridge
+	table  int           // not 0: already in the bridge, about to be looked up in this table
+	link   string        // where it enters the host; empty: the host sends it itself
 	packet packet.Flow
-	tunnel *journey.Encapsulation // how it came, nil if not through a tunnel
+	tunnel *journey.Encapsulation // the tunnel it came through; nil if none
 }
 
-// A nodeView is a node with what is needed to read the numbers of its flows.
+// A nodeView is a node with what is needed to decode the numbers in its flows.
 type nodeView struct {
 	*cluster.Node
 	sw      *ovssim.Fallback
 	names   *decode.Names
 	decoder *decode.Decoder
-	seen    []decode.Seen // every step so far, which the decoder learns from
+	seen    []decode.Seen // all steps so far, for the decoder
 
-	flows      []openflow.FlowEntry // of the integration bridge, once they were asked for
-	controller *controllerState     // once it was asked for
+	flows      []openflow.FlowEntry // of the integration bridge, once read
+	controller *controllerState     // once read
 
 	network    *node.Network
 	networkErr error
 	pods       map[string]*node.PodNet   // by the node's end of the link
-	ports      map[string]*topology.Port // that links carry
+	ports      map[string]*topology.Port // by the link that carries them
 }
 
 // zoneView is what is read once for all nodes of a zone.
@@ -53,7 +53,7 @@ type zoneView struct {
 	objects *decode.Objects
 }
 
-// view returns the node as a trace sees it. It opens what is needed of the node, and nothing of others.
+// view returns the node as a trace sees it. It opens only what is needed of the node, and nothing of others.
 func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 	if v, ok := t.views[n]; ok {
 		return v, nil
@@ -93,21 +93,21 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 	return v, nil
 }
 
-// notAsked remembers a node that is unreachable.
+// notAsked records an unreachable node.
 func (t *tracer) notAsked(n *cluster.Node) {
 	if !slices.Contains(t.unasked, n.Name) {
 		t.unasked = append(t.unasked, n.Name)
 	}
 }
 
-// simulatedOn remembers a node whose ovs-vswitchd was simulated.
+// simulatedOn records a node whose ovs-vswitchd was simulated.
 func (t *tracer) simulatedOn(n *cluster.Node) {
 	if !slices.Contains(t.simulated, n.Name) {
 		t.simulated = append(t.simulated, n.Name)
 	}
 }
 
-// missing reports whether an error is that the capture lacks what a node would reply.
+// missing reports whether an error means that the capture lacks a node's reply.
 func (t *tracer) missing(n *cluster.Node, err error) bool {
 	if !errors.Is(err, node.ErrUnavailable) {
 		return false
@@ -116,12 +116,12 @@ func (t *tracer) missing(n *cluster.Node, err error) bool {
 	return true
 }
 
-// A causeError is an error of which it is known what it means for a verdict.
+// A causeError is an error with a known cause for the verdict.
 type causeError struct{ journey.Cause }
 
 func (e causeError) Error() string { return cause.Words(e.Cause) }
 
-// causeOf is what an error means for a verdict.
+// causeOf returns the cause that an error stands for.
 func causeOf(err error) journey.Cause {
 	if e, ok := errors.AsType[causeError](err); ok {
 		return e.Cause
@@ -129,7 +129,7 @@ func causeOf(err error) journey.Cause {
 	return journey.Cause{Kind: journey.SourceUnread, Detail: err.Error()}
 }
 
-// unreadable says why a node is unreachable, and what to try.
+// unreadable explains why a node is unreachable, and what to try.
 func (t *tracer) unreadable(n *cluster.Node) error {
 	c := journey.Cause{Kind: journey.NodeUnread, Node: n.Name, Detail: "node " + n.Name + " was not read: run ovnctl there, or give --node-exec 'PREFIX {hostname}'"}
 	for _, p := range t.cluster.Problems {
@@ -167,7 +167,7 @@ func (t *tracer) zone(ctx context.Context, name string) (*zoneView, error) {
 	return v, nil
 }
 
-// net is what the node's kernel knows of its network, asked once.
+// net returns what the node's kernel knows of its network, read once.
 func (v *nodeView) net(ctx context.Context) (*node.Network, error) {
 	if v.network == nil && v.networkErr == nil {
 		v.network, v.networkErr = v.Host.Network(ctx)
@@ -175,7 +175,7 @@ func (v *nodeView) net(ctx context.Context) (*node.Network, error) {
 	return v.network, v.networkErr
 }
 
-// findInterface finds the first interface of a node that is the one wanted, with its port and its bridge; nil if none is.
+// findInterface returns a node's first interface that satisfies wanted, with its port and bridge; nil if none does.
 func (t *tracer) findInterface(node string, wanted func(*topology.Bridge, *topology.BridgePort, *topology.Interface) bool) (*topology.Bridge, *topology.BridgePort, *topology.Interface) {
 	for _, b := range t.graph.Bridges {
 		if b.Node != node {
@@ -190,7 +190,7 @@ func (t *tracer) findInterface(node string, wanted func(*topology.Bridge, *topol
 	return nil, nil, nil
 }
 
-// bridgePort finds the port of a bridge of a node that carries an OpenFlow port.
+// bridgePort finds the port with an OpenFlow port number on a node's bridge.
 func (t *tracer) bridgePort(node, bridge string, port uint32) (*topology.BridgePort, *topology.Interface) {
 	_, p, i := t.findInterface(node, func(b *topology.Bridge, _ *topology.BridgePort, i *topology.Interface) bool {
 		return b.Name == bridge && (uint32(i.OFPort) == port || port == packet.PortLocal && i.Name == b.Name)
@@ -198,13 +198,13 @@ func (t *tracer) bridgePort(node, bridge string, port uint32) (*topology.BridgeP
 	return p, i
 }
 
-// interfaceOf finds the interface of that name on a node, and its bridge.
+// interfaceOf finds a node's interface by name, and its bridge.
 func (t *tracer) interfaceOf(node, name string) (*topology.Bridge, *topology.Interface) {
 	b, _, i := t.findInterface(node, func(_ *topology.Bridge, _ *topology.BridgePort, i *topology.Interface) bool { return i.Name == name })
 	return b, i
 }
 
-// uplink is the port by which packets from outside come to a bridge of a node. It prefers the bridge of that name.
+// uplink returns the port through which packets from outside enter a node's bridge, preferably the one named.
 func (t *tracer) uplink(node, bridge string) (string, packet.PortID, bool) {
 	var found *topology.Bridge
 	for _, b := range t.graph.Bridges {
@@ -224,9 +224,9 @@ func (t *tracer) uplink(node, bridge string) (string, packet.PortID, bool) {
 	return found.Name, packet.PortID{Number: uint32(uplink.OFPort)}, true
 }
 
-// holder is the node that answers for an address on the underlay: its own, one of a gateway router that is bound to it, or
-// one that a distributed router or a port of a physical network's switch has there.
-// It is nil where no node here has the address.
+// holder returns the node that owns an address on the underlay: its own, one of a gateway router bound to it, or one
+// that a distributed router or a port of a physical network's switch has there. It is nil if no node here has the
+// address.
 func (t *tracer) holder(a netip.Addr) *cluster.Node {
 	if h := t.hosts.byAddress[a]; h != nil {
 		return t.cluster.Node(h.chassis.Name)

@@ -15,17 +15,17 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
 
-// A flowName identifies a flow of a node in two samples of its tables.
+// A flowName identifies one flow of a node across two samples of its tables.
 type flowName struct {
 	node, bridge    string
 	table, priority int
 	cookie, match   string
 }
 
-// counts are the packets that flows have counted since they were made.
+// counts are packet counters of flows since they were installed.
 type counts map[flowName]uint64
 
-// observe watches the flows on the paths of a trace while packets are sent, and compares what these do with it.
+// observe watches the flows on a trace's paths while packets are sent, and compares the counters with the trace.
 func (t *tracer) observe(ctx context.Context, ask *question, result *journey.Trace) {
 	branches := result.Branches
 	if len(branches) == 0 {
@@ -61,7 +61,7 @@ func (t *tracer) observe(ctx context.Context, ask *question, result *journey.Tra
 	}
 }
 
-// tells ranks observations by how much they tell: of several paths the packets of one connection take one.
+// tells ranks observations by how much they reveal: the packets of one connection take only one of several paths.
 func tells(o *journey.Observation) int {
 	return slices.Index([]journey.Observed{journey.Unwatched, journey.Idle, journey.Confirmed, journey.Refuted}, o.Result)
 }
@@ -69,12 +69,12 @@ func tells(o *journey.Observation) int {
 // A watch is two samples of the counters.
 type watch struct {
 	*tracer
-	bridges map[*nodeView][]string // whose flows are on the paths
+	bridges map[*nodeView][]string // with flows on the paths
 	elapsed time.Duration
 	moved   counts
 }
 
-// follows adds the bridges of a direction to those that are watched.
+// follows adds a direction's bridges to those watched.
 func (w *watch) follows(d *journey.Direction) {
 	if d == nil || d.Producer != journey.OpenFlow {
 		return
@@ -88,7 +88,7 @@ func (w *watch) follows(d *journey.Direction) {
 	}
 }
 
-// viewNamed is the node of a hop, nil if it was not read.
+// viewNamed returns a hop's node; nil if it was not read.
 func (t *tracer) viewNamed(name string) *nodeView {
 	for n, v := range t.views {
 		if n.Name == name {
@@ -98,7 +98,7 @@ func (t *tracer) viewNamed(name string) *nodeView {
 	return nil
 }
 
-// bridgeOf is the bridge in whose tables a hop is; empty if it is in none.
+// bridgeOf returns the bridge whose tables a hop is in; empty if none.
 func (v *nodeView) bridgeOf(h journey.Hop) string {
 	switch h.Kind {
 	case "bridge":
@@ -109,7 +109,7 @@ func (v *nodeView) bridgeOf(h journey.Hop) string {
 	return ""
 }
 
-// wait lets the time pass in which packets are sent.
+// wait waits while packets are sent.
 func (w *watch) wait(ctx context.Context, ask *question, start time.Time) {
 	for {
 		left := ask.Observe - time.Since(start)
@@ -131,7 +131,7 @@ func (q *Query) progress(text string) {
 	}
 }
 
-// look reads the counters of all bridges on the paths, on all nodes at once.
+// look samples the counters of all bridges on the paths, on all nodes in parallel.
 func (w *watch) look(ctx context.Context, ask *question) (counts, error) {
 	if len(w.bridges) == 0 {
 		return nil, fmt.Errorf("no node on the path is reachable: run ovnctl there, or give --node-exec 'PREFIX {hostname}'")
@@ -156,7 +156,7 @@ func (w *watch) look(ctx context.Context, ask *question) (counts, error) {
 	return all, failed
 }
 
-// counters reads those of the flows of some bridges of a node.
+// counters reads the flow counters of some of a node's bridges.
 func (v *nodeView) counters(ctx context.Context, bridges []string) (counts, error) {
 	v.upToDate(ctx)
 	all := counts{}
@@ -178,15 +178,15 @@ func (v *nodeView) counters(ctx context.Context, bridges []string) (counts, erro
 	return all, ctx.Err()
 }
 
-// lag is how long ovs-vswitchd may take to add what its datapath has counted to the counters of its flows.
+// lag is how long ovs-vswitchd may take to add the datapath's counts to its flows' counters.
 const lag = time.Second
 
-// upToDate waits until all that packets have done so far is in the counters. ovs-vswitchd collects it from the datapath in
-// rounds, and says when one ends; the current one may have passed a flow already.
+// upToDate waits until the counters include all packets so far. ovs-vswitchd collects them from the datapath in rounds
+// and reports when one ends; the current round may have passed a flow already.
 func (v *nodeView) upToDate(ctx context.Context) {
 	for range 2 {
 		if _, err := v.Host.Control(ctx, "ovs-vswitchd", "revalidator/wait"); err != nil {
-			select { // it has several datapaths, or does not know the command
+			select { // several datapaths, or the command is unknown
 			case <-ctx.Done():
 			case <-time.After(lag):
 			}
@@ -195,7 +195,7 @@ func (v *nodeView) upToDate(ctx context.Context) {
 	}
 }
 
-// moved is what flows counted between two samples. One that was made anew meanwhile has counted from 0.
+// moved returns what flows counted between two samples. A flow reinstalled in between counted from 0.
 func moved(began, ended counts) counts {
 	all := counts{}
 	for name, n := range ended {
@@ -207,7 +207,7 @@ func moved(began, ended counts) counts {
 	return all
 }
 
-// name is the flow of a step. Its match is written as that of a dump.
+// name returns the flow of a step, its match written as in a dump.
 func (v *nodeView) name(h journey.Hop, s journey.Step) (flowName, bool) {
 	match, err := openflow.ParseMatch(s.Match)
 	if err != nil || s.Table < 0 {
@@ -216,13 +216,13 @@ func (v *nodeView) name(h journey.Hop, s journey.Step) (flowName, bool) {
 	return flowName{v.Name, v.bridgeOf(h), s.Table, s.Priority, s.Cookie, match.String()}, true
 }
 
-// A point is a table of a datapath, through which the packets of a connection go by one of several flows.
+// A point is a table of a datapath; a connection's packets pass it through one of several flows.
 type point struct {
 	node, datapath string
 	table          int
 }
 
-// points are the flows of the points on a path.
+// points returns the flows of each point on a path.
 func (w *watch) points(hops []journey.Hop) map[point]map[flowName]bool {
 	all := map[point]map[flowName]bool{}
 	for _, h := range hops {
@@ -247,27 +247,27 @@ func (w *watch) points(hops []journey.Hop) map[point]map[flowName]bool {
 
 // A reach is how far packets came in one direction.
 //
-// Packets that come into the bridges of a node meet all flows there that ovs-vswitchd says they would: where one of these
-// counted none, what others before it counted were other packets, and these did not reach the node at all.
-// Only the flow that ends the path may be missed for another one.
+// Packets that enter a node's bridges hit all flows there that ovs-vswitchd predicts. If one of these counted none, the
+// flows before it counted other packets, and the sent ones never reached the node. Only the flow that ends the path may
+// be skipped for another.
 type reach struct {
-	counted  bool      // there was a flow to look at
-	came     *sighting // the last step that they came to, nil if none was
-	packets  uint64    // that can have come to it
-	lost     *sighting // the first step that counted none, nil if there is none
-	deciding bool      // lost is the one that ends the path, and they reached the step before
+	counted  bool      // there was a flow to watch
+	came     *sighting // the last step that they reached; nil if none
+	packets  uint64    // that may have reached it
+	lost     *sighting // the first step that counted none; nil if there is none
+	deciding bool      // lost ends the path, and they reached the step before it
 }
 
-// A sighting is a step and the hop that it is in.
+// A sighting is a step and its hop.
 type sighting struct {
 	hop  journey.Hop
 	step journey.Step
 }
 
-// count fills in the counters of a direction and says how far packets came.
+// count fills in a direction's counters and returns how far packets came.
 func (w *watch) count(d *journey.Direction) reach {
 	w.fill(d)
-	var r, here reach // as of the nodes before, and of this one too
+	var r, here reach // up to the previous node, and including this one
 	node := ""
 	for i, h := range d.Hops {
 		if h.Node != node || h.Kind == "host" || h.Kind == "tunnel" {
@@ -278,7 +278,7 @@ func (w *watch) count(d *journey.Direction) reach {
 			s := &h.Steps[j]
 			c := s.Counter
 			switch {
-			case c == nil || c.First && !last: // later packets skip it; what ends the path has to count all the same
+			case c == nil || c.First && !last: // later packets skip it; the flow that ends the path must still count
 				continue
 			case c.Packets > 0:
 				here.pass(&sighting{h, *s})
@@ -294,7 +294,7 @@ func (w *watch) count(d *journey.Direction) reach {
 	return here
 }
 
-// pass notes that packets came to a step.
+// pass records that packets reached a step.
 func (r *reach) pass(at *sighting) {
 	if n := at.step.Counter.Packets; r.came == nil || n < r.packets {
 		r.packets = n
@@ -302,7 +302,7 @@ func (r *reach) pass(at *sighting) {
 	r.counted, r.came = true, at
 }
 
-// fill gives the steps of a direction their counters.
+// fill sets the counters of a direction's steps.
 func (w *watch) fill(d *journey.Direction) {
 	first := w.points(d.Hops)
 	later, followed := w.laterHops[d]
@@ -325,7 +325,7 @@ func (w *watch) fill(d *journey.Direction) {
 	}
 }
 
-// judge says what became of the packets that were sent on a path while it was watched.
+// judge reports what became of the packets sent on a path while it was watched.
 func (w *watch) judge(ask *question, b journey.Branch) *journey.Observation {
 	o := &journey.Observation{Seconds: w.elapsed.Round(time.Millisecond).Seconds()}
 	there := w.count(b.Forward)
@@ -339,7 +339,7 @@ func (w *watch) judge(ask *question, b journey.Branch) *journey.Observation {
 		at(o, there)
 		o.Result = journey.Confirmed
 		o.Sentence = fmt.Sprintf("up to %d packets arrived; no flow on the path of the reply has a counter", there.packets)
-	case back.came == nil: // also where the verdict is that nothing replies
+	case back.came == nil: // also if the verdict is that nothing replies
 		at(o, there)
 		o.Result = journey.Refuted
 		if !back.counted {
@@ -359,12 +359,12 @@ func (w *watch) judge(ask *question, b journey.Branch) *journey.Observation {
 	return o
 }
 
-// at notes in an observation where packets were seen last.
+// at records in an observation where packets were last seen.
 func at(o *journey.Observation, r reach) {
 	o.Packets, o.Node, o.Datapath, o.Stage = r.packets, r.came.hop.Node, r.came.hop.Datapath, r.came.step.Stage
 }
 
-// direction says what became of packets in one direction. What are packets, or replies.
+// direction reports what became of packets in one direction. What is "packets" or "replies".
 func (w *watch) direction(ask *question, o *journey.Observation, r reach, d *journey.Direction, what string, from journey.Endpoint) {
 	switch {
 	case !r.counted:
@@ -395,7 +395,7 @@ func (w *watch) direction(ask *question, o *journey.Observation, r reach, d *jou
 	}
 }
 
-// String says where a step is, as "ls_out_acl of switch node1 on node1".
+// String returns where a step is, as "ls_out_acl of switch node1 on node1".
 func (s *sighting) String() string {
 	stage := s.step.Stage
 	if stage == "" {
@@ -404,7 +404,7 @@ func (s *sighting) String() string {
 	return fmt.Sprintf("%s of %s %s on %s", stage, s.hop.Kind, s.hop.Datapath, s.hop.Node)
 }
 
-// endName is what an end is called, empty for none.
+// endName returns an end's name; empty if it has none.
 func endName(e journey.Endpoint) string {
 	if e.Name != "" {
 		return e.Name
@@ -412,7 +412,7 @@ func endName(e journey.Endpoint) string {
 	return e.Text
 }
 
-// sending is a command that sends such packets.
+// sending returns a command that sends such packets.
 func sending(ask *question) string {
 	r := ask.request
 	address := r.To.Address
@@ -426,7 +426,7 @@ func sending(ask *question) string {
 	return inside(r.From, command)
 }
 
-// listening is a command that shows whether the receiver listens.
+// listening returns a command that shows whether the receiver listens.
 func listening(ask *question) string {
 	r := ask.request
 	if r.Protocol == "icmp" {
@@ -435,7 +435,7 @@ func listening(ask *question) string {
 	return inside(r.To, []string{"ss", "-lntu"})
 }
 
-// inside is a command as it is run in an end.
+// inside returns a command as it is run inside an end.
 func inside(e journey.Endpoint, command []string) string {
 	namespace, pod, ok := strings.Cut(e.Name, "/")
 	if e.Kind == "pod" && ok && kubernetesName(namespace) && kubernetesName(pod) {
@@ -444,7 +444,7 @@ func inside(e journey.Endpoint, command []string) string {
 	return cause.Shell(command...) + "  # in " + endName(e)
 }
 
-// between is a command that shows whether packets reach the node where they are missed.
+// between returns a command that shows whether packets reach the node where they are missing.
 func between(d *journey.Direction, r reach) string {
 	filter := ""
 	for _, h := range d.Hops {

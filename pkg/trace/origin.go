@@ -11,7 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// origin is where the packet starts. A packet that cannot be sent at all has a verdict instead.
+// origin returns where the packet starts, or a verdict if it cannot be sent at all.
 func (t *tracer) origin(ctx context.Context, from topology.Match, p Packet) (location, *journey.Verdict) {
 	switch from.Kind {
 	case topology.KindNode:
@@ -22,7 +22,7 @@ func (t *tracer) origin(ctx context.Context, from topology.Match, p Packet) (loc
 	return t.fromPort(ctx, from.Port, p)
 }
 
-// fromPort starts at the interface of a logical port, with the frame that its owner would send.
+// fromPort starts at a logical port's interface, with the frame that its owner would send.
 func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (location, *journey.Verdict) {
 	carrier, stopped := t.carrier(port)
 	if stopped != nil {
@@ -42,7 +42,7 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (l
 		return location{}, droppedAt(port, journey.Cause{Kind: journey.NoInterface, Node: n.Name, Port: carrier.Name, Detail: carrier.Why})
 	}
 	attached := carrier.Interfaces[i]
-	if port.Parent == "" { // else the owner has its address on a VLAN within
+	if port.Parent == "" { // else the owner has its address on a VLAN inside
 		if verdict := v.sends(ctx, attached.Interface, p.Src, p.Dst); verdict != nil {
 			verdict.Port = port.Name
 			return location{}, verdict
@@ -58,7 +58,7 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (l
 	return location{node: v, bridge: attached.Bridge, port: packet.PortID{Number: uint32(attached.OFPort)}, packet: pkt}, nil
 }
 
-// fromNode starts in the network stack of a node.
+// fromNode starts in a node's network stack.
 func (t *tracer) fromNode(ctx context.Context, from topology.Match, p Packet) (location, *journey.Verdict) {
 	n := t.nodeOf(from)
 	if n == nil {
@@ -71,10 +71,10 @@ func (t *tracer) fromNode(ctx context.Context, from topology.Match, p Packet) (l
 	return location{node: v, packet: p.frame(noMAC, noMAC)}, nil
 }
 
-// noMAC is in the frame of a packet that a host is about to send.
+// noMAC is the MAC address in the frame of a packet that a host is about to send.
 const noMAC = "00:00:00:00:00:00"
 
-// fromOutside starts at the uplink of the node that has the destination on the underlay.
+// fromOutside starts at the uplink of the node that owns the destination on the underlay.
 func (t *tracer) fromOutside(ctx context.Context, p Packet) (location, *journey.Verdict) {
 	n := t.holder(p.Dst)
 	if n == nil {
@@ -102,7 +102,7 @@ func (t *tracer) fromOutside(ctx context.Context, p Packet) (location, *journey.
 	return location{node: v, bridge: bridge, port: port, packet: frame}, nil
 }
 
-// underlayMAC is the MAC address of a node's link that has an address.
+// underlayMAC returns the MAC address of the node's link that has an address.
 func (t *tracer) underlayMAC(ctx context.Context, v *nodeView, a netip.Addr) (string, error) {
 	if _, err := v.net(ctx); err != nil {
 		return "", err
@@ -113,7 +113,7 @@ func (t *tracer) underlayMAC(ctx context.Context, v *nodeView, a netip.Addr) (st
 	return "", errors.New("no link of node " + v.Name + " has the address " + a.String())
 }
 
-// bridgeTo is the bridge by which a node leads to the physical network of a localnet port; empty if that is not known.
+// bridgeTo returns the bridge that connects a node to a localnet port's physical network; empty if unknown.
 func (t *tracer) bridgeTo(v *nodeView, localnet *topology.Port) string {
 	n := t.graph.NodeByName(v.Name)
 	if n == nil || localnet == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// direction is a path as the contract has it, without a sentence.
+// direction converts a path to its JSON contract, without a sentence.
 func (w *Walker) direction(ctx context.Context, p *Path, state string) *journey.Direction {
 	d := &journey.Direction{Producer: journey.LogicalFlows, State: state, Packet: describe(p.Packet), Hops: []journey.Hop{}}
 	for _, l := range p.sections {
@@ -34,7 +34,7 @@ func (w *Walker) hostHop(l section) journey.Hop {
 	}}}
 }
 
-// hops are the datapaths that a packet crosses, with the tunnels between them.
+// hops returns the datapaths that a packet crosses, with the tunnels between them.
 func (w *Walker) hops(ctx context.Context, l section) []journey.Hop {
 	var hops []journey.Hop
 	var before *ovn.Visit
@@ -72,7 +72,7 @@ func kindOf(d *logicalflow.Datapath) string {
 	return "switch"
 }
 
-// nodeOn is the node that a visit is on, empty if it is on none.
+// nodeOn returns the node of a visit; empty if it has none.
 func (w *Walker) nodeOn(v *ovn.Visit) string {
 	if v.Chassis == nil {
 		return ""
@@ -80,8 +80,8 @@ func (w *Walker) nodeOn(v *ovn.Visit) string {
 	return w.nodeName(v.Chassis.Row.Name)
 }
 
-// sentTo is the port that a packet was sent to on the chassis that it came from: where the visit's port is the distributed
-// one, that was the gateway port which stands for it.
+// sentTo returns the port that a packet was sent to on the chassis it came from: if the visit's port is the distributed
+// one, the gateway port that stands for it.
 func (w *Walker) sentTo(ctx context.Context, v *ovn.Visit) string {
 	if v.Parent != nil {
 		before := v.Parent.Before(len(v.Parent.Steps))
@@ -95,7 +95,7 @@ func (w *Walker) sentTo(ctx context.Context, v *ovn.Visit) string {
 	return ""
 }
 
-// tunnelHop is the tunnel by which a packet for a port came to a visit.
+// tunnelHop returns the tunnel through which a packet for a port came to a visit.
 func (w *Walker) tunnelHop(v *ovn.Visit, out string) journey.Hop {
 	t := &journey.Encapsulation{
 		Type: v.Tunnel.Type, Source: v.Tunnel.Local, Remote: v.Tunnel.Remote, Datapath: v.Datapath.Name, Key: uint64(v.Datapath.Key()),
@@ -117,7 +117,7 @@ func (w *Walker) tunnelHop(v *ovn.Visit, out string) journey.Hop {
 	return journey.Hop{Node: node, Datapath: t.Datapath, Kind: "tunnel", Tunnel: t, Steps: []journey.Step{}}
 }
 
-// logicalStep is one table in the words of the contract.
+// logicalStep converts one table to the JSON contract.
 func (w *Walker) logicalStep(ctx context.Context, l section, v *ovn.Visit, i int) journey.Step {
 	s := &v.Steps[i]
 	out := journey.Step{Pipeline: v.Pipeline, Table: -1, Actions: []string{}, Decoded: []string{}, Changes: []string{}, Notes: []string{}}
@@ -155,7 +155,7 @@ func (w *Walker) logicalStep(ctx context.Context, l section, v *ovn.Visit, i int
 	return out
 }
 
-// translation says what a step made of the packet's addresses and ports, empty if it left them alone.
+// translation returns how a step changed the packet's addresses and ports; empty if it did not.
 func translation(v *ovn.Visit, i int) string {
 	if len(v.Steps[i].Changes) == 0 {
 		return ""
@@ -169,7 +169,7 @@ func translation(v *ovn.Visit, i int) string {
 	return fmt.Sprintf("translates %s to %s", was, is)
 }
 
-// changed is the value that a field was given, as OVN writes it.
+// changed returns a field's new value as OVN writes it.
 func changed(d *logicalflow.Datapath, c ovn.Change) string {
 	if c.Field.Field == nil {
 		return c.To.String()
@@ -180,7 +180,7 @@ func changed(d *logicalflow.Datapath, c ovn.Change) string {
 	return c.Field.Field.Print(c.To)
 }
 
-// stage names the table of a step.
+// stage returns the name of a step's table.
 func (w *Walker) stage(ctx context.Context, z *logicalZone, v *ovn.Visit, i int) string {
 	s := &v.Steps[i]
 	if s.Flow != nil {
@@ -192,7 +192,7 @@ func (w *Walker) stage(ctx context.Context, z *logicalZone, v *ovn.Visit, i int)
 	return fmt.Sprintf("table %d of %s", s.Table, v.Pipeline)
 }
 
-// noteText is what an action did, in words; empty for what means nothing to people.
+// noteText returns what an action did, in words; empty if it is of no interest to people.
 func noteText(path *ovn.Path, n ovn.Note) string {
 	switch n.Kind {
 	case ovn.Chosen:
@@ -210,7 +210,7 @@ func noteText(path *ovn.Path, n ovn.Note) string {
 	return ""
 }
 
-// choiceText says what a hash chose.
+// choiceText returns what a hash chose.
 func choiceText(c ovn.Choice) string {
 	switch a := c.Action.(type) {
 	case *ovnexpr.CTLB:
@@ -227,7 +227,7 @@ func choiceText(c ovn.Choice) string {
 	return ""
 }
 
-// through are the choices on a path beside those of a backend, in words.
+// through returns a path's choices, other than of backends, in words.
 func (p *Path) through() []string {
 	texts := []string{}
 	for _, l := range p.sections {
@@ -243,7 +243,7 @@ func (p *Path) through() []string {
 	return texts
 }
 
-// chosenIn are the choices of a step.
+// chosenIn returns the choices of a step.
 func chosenIn(p *ovn.Path, v *ovn.Visit, i int) []string {
 	var texts []string
 	for _, n := range v.Steps[i].Notes {
@@ -254,7 +254,7 @@ func chosenIn(p *ovn.Path, v *ovn.Visit, i int) []string {
 	return texts
 }
 
-// chosenHop names what was chosen in a step: the next hop that the router's next table sets, or a port.
+// chosenHop names what a step chose: the next hop that the router's next table sets, or a port.
 func chosenHop(c ovn.Choice, v *ovn.Visit, i int) []string {
 	switch a := c.Action.(type) {
 	case *ovnexpr.Select:
@@ -269,7 +269,7 @@ func chosenHop(c ovn.Choice, v *ovn.Visit, i int) []string {
 	return nil
 }
 
-// verdict says what became of a packet, without a sentence.
+// verdict returns what became of a packet, without a sentence.
 func (w *Walker) verdict(ctx context.Context, p *Path) journey.Verdict {
 	switch {
 	case p.stopped != nil:
@@ -299,7 +299,7 @@ func (w *Walker) verdict(ctx context.Context, p *Path) journey.Verdict {
 	return v
 }
 
-// allowed is what let a packet pass that was delivered.
+// allowed returns what let a delivered packet pass.
 func (w *Walker) allowed(ctx context.Context, p *Path) []decode.Object {
 	var all []decode.Object
 	for _, l := range p.sections {
@@ -315,7 +315,7 @@ func (w *Walker) allowed(ctx context.Context, p *Path) []decode.Object {
 	return all
 }
 
-// reached is in words where a packet was delivered.
+// reached returns where a packet was delivered, in words.
 func (w *Walker) reached(p *Path) string {
 	switch {
 	case p.outside && p.host != nil:
@@ -343,7 +343,7 @@ func (w *Walker) reached(p *Path) string {
 	return name + " on " + w.nodeOn(p.visit)
 }
 
-// lastHop is the hop that a path ends in, as much of it as a sentence needs.
+// lastHop returns the last hop of a path, as much of it as a sentence needs.
 func (w *Walker) lastHop(p *Path) []journey.Hop {
 	if p.visit == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// pod reads the network namespace behind a link, once. It is nil where that is unreachable: the workload is
-// assumed to be as OVN knows it then.
+// pod reads the network namespace behind a link, once. It is nil if that is unreachable: the workload is then assumed
+// to be as OVN knows it.
 func (v *nodeView) pod(ctx context.Context, link string) *node.PodNet {
 	if pod, ok := v.pods[link]; ok {
 		return pod
@@ -21,8 +21,8 @@ func (v *nodeView) pod(ctx context.Context, link string) *node.PodNet {
 	if err != nil || pod != nil && pod.Network == nil {
 		pod = nil
 	}
-	// Interface numbers alone may fit the namespace of another container on the same host: the MAC address
-	// tells whether it is this pod's.
+	// Interface numbers alone may match another container's namespace on the same host: the MAC address tells whether
+	// it is this pod's.
 	if port := v.ports[link]; pod != nil && port != nil && len(port.MACs) > 0 && !slices.Contains(port.MACs, pod.Link.MAC) {
 		pod = nil
 	}
@@ -33,13 +33,13 @@ func (v *nodeView) pod(ctx context.Context, link string) *node.PodNet {
 	return pod
 }
 
-// inWorkload is a verdict about a packet that does not get out of the workload behind a link, or into it.
+// inWorkload returns the verdict for a packet that cannot leave or enter the workload behind a link.
 func (v *nodeView) inWorkload(link string, o journey.Outcome, c journey.Cause) *journey.Verdict {
 	c.Place, c.Workload = journey.InWorkload, workloadOf(v.ports[link])
 	return &journey.Verdict{Outcome: o, Node: v.Name, Because: c}
 }
 
-// workloadOf is what is attached to a port.
+// workloadOf returns what is attached to a port.
 func workloadOf(p *topology.Port) journey.Workload {
 	switch {
 	case p == nil:
@@ -52,7 +52,7 @@ func workloadOf(p *topology.Port) journey.Workload {
 	return journey.Other
 }
 
-// sends asks the pod behind a link whether it would send a packet at all. It is nil if it would.
+// sends checks whether the pod behind a link would send a packet at all. It is nil if it would.
 func (v *nodeView) sends(ctx context.Context, link string, src, dst netip.Addr) *journey.Verdict {
 	if verdict := v.takes(ctx, link, src); verdict != nil {
 		return verdict
@@ -75,7 +75,7 @@ func (v *nodeView) sends(ctx context.Context, link string, src, dst netip.Addr) 
 	return nil
 }
 
-// takes asks the pod behind a link whether it has an address. It is nil if it has.
+// takes checks whether the pod behind a link has an address. It is nil if it has.
 func (v *nodeView) takes(ctx context.Context, link string, a netip.Addr) *journey.Verdict {
 	pod := v.pod(ctx, link)
 	if pod == nil {

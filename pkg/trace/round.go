@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// Branch is a round as the contract has it.
+// Branch converts a round to its JSON contract.
 func (w *Walker) Branch(ctx context.Context, r *Round) journey.Branch {
 	b := journey.Branch{Through: r.Forward.through(), Verdict: w.Verdict(ctx, r)}
 	if r.Backend.IsValid() {
@@ -27,8 +27,8 @@ func (w *Walker) Branch(ctx context.Context, r *Round) journey.Branch {
 	return b
 }
 
-// Verdict is that of the round trip, without what let it pass. Of one that fails it says why, which takes longer than to
-// follow it.
+// Verdict returns the verdict of the round trip, without what let it pass. For a failed one it finds the reason, which
+// takes longer than following it.
 func (w *Walker) Verdict(ctx context.Context, r *Round) journey.Verdict {
 	if r.Reply != nil && r.Reply.Outcome() != journey.Delivered {
 		v := w.verdict(ctx, r.Reply)
@@ -52,13 +52,13 @@ func (w *Walker) say(p *Path, v *journey.Verdict, what string) {
 	say(v, w.lastHop(p), w.reached(p), what)
 }
 
-// WhyNot proposes changes that would let a round pass which fails, the smallest first. Those that can be tried on the flows
-// in memory are.
+// WhyNot proposes changes that would let a failed round pass, the smallest first. It tries those that it can on the
+// flows in memory.
 func (w *Walker) WhyNot(ctx context.Context, from topology.Match, p Packet, r *Round) []journey.Remedy {
 	failed := r.deciding()
 	l := failed.last()
 	if failed == r.Reply && failed.visit == nil {
-		l = r.Forward.last() // nothing outside has a route back to where it came from
+		l = r.Forward.last() // nothing outside has a route back to its source
 	}
 	if l.path == nil {
 		return nil

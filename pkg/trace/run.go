@@ -13,8 +13,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// overall is the sentence of a connection that may take any of several branches. Worst is the verdict of the worst of
-// them.
+// overall returns the sentence for a connection that may take any of several branches. Worst is the worst of their
+// verdicts.
 func overall(worst journey.Verdict, branches []journey.Branch) string {
 	count, through, balanced := 0, "", false
 	for _, b := range slices.Backward(branches) {
@@ -39,12 +39,12 @@ func overall(worst journey.Verdict, branches []journey.Branch) string {
 	return fmt.Sprintf("all %d backends receive the packet, and their replies come back", count)
 }
 
-// maxHashes is how many values of dp_hash are tried to see every backend: ofproto/trace chooses a bucket
-// by it, out of at most 256 slots.
+// maxHashes is how many dp_hash values are tried to see every backend: ofproto/trace chooses a bucket by it, from at
+// most 256 slots.
 const maxHashes = 256
 
-// openflow follows the packet by the OpenFlow flows of the nodes, on as many paths as there are: through every backend of a
-// load balancer and over every next hop of a router.
+// openflow follows the packet through the nodes' OpenFlow flows on as many paths as there are: through every backend of
+// a load balancer and over every next hop of a router.
 func (t *tracer) openflow(ctx context.Context, ask *question, paths int) []journey.Branch {
 	start, failure := t.origin(ctx, ask.from, ask.packet)
 	if failure != nil {
@@ -79,13 +79,13 @@ func (t *tracer) openflow(ctx context.Context, ask *question, paths int) []journ
 	return branches
 }
 
-// wants reports whether paths through a backend are asked for.
+// wants reports whether paths through a backend were requested.
 func (q *question) wants(backend netip.AddrPort) bool {
 	return !q.Backend.IsValid() || !backend.IsValid() ||
 		backend.Addr() == q.Backend.Addr() && (q.Backend.Port() == 0 || q.Backend.Port() == backend.Port())
 }
 
-// nameChoices leaves out what was gone through where that does not tell the branches apart.
+// nameChoices clears the choices of branches where they do not tell the branches apart.
 func nameChoices(branches []journey.Branch) {
 	several := map[string]int{}
 	for _, b := range branches {
@@ -98,7 +98,7 @@ func nameChoices(branches []journey.Branch) {
 	}
 }
 
-// over is where the last router on its path sent a packet: the port, and the MAC address of the next hop.
+// over returns where the last router on the path sent a packet: the port and the next hop's MAC address.
 func over(e *ending) string {
 	for _, h := range slices.Backward(e.hops) {
 		if h.Kind == "router" && h.To != "" {
@@ -108,7 +108,7 @@ func over(e *ending) string {
 	return ""
 }
 
-// connection follows the first packet and its reply. It returns nil for a path that skip knows already.
+// connection follows the first packet and its reply. It returns nil for a path that skip already knows.
 func (r *run) connection(ctx context.Context, start location, skip func(path string) bool) *journey.Branch {
 	forward, err := r.follow(ctx, start)
 	through := over(&forward)
@@ -145,7 +145,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 	return b
 }
 
-// reply follows the reply from where the packet arrived, if it is sent at all.
+// reply follows the reply from where the packet arrived, if one is sent at all.
 func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (ending, error) {
 	start := forward.at
 	start.packet = packet
@@ -168,7 +168,7 @@ func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (en
 	return r.follow(ctx, start)
 }
 
-// later follows another packet of a connection whose first one was: it meets other flows, which count most of what is sent.
+// later follows another packet of a followed connection: it hits other flows, which count most of the traffic.
 func (r *run) later(ctx context.Context, start location, b *journey.Branch) {
 	if b.Forward.Verdict.Outcome == journey.Unknown {
 		return
@@ -186,7 +186,7 @@ func (r *run) later(ctx context.Context, start location, b *journey.Branch) {
 	r.laterHops[b.Forward] = e.hops
 }
 
-// lastRouter is the router that a packet went out by; empty if a host's own network was the last to route it.
+// lastRouter returns the last router that a packet left through; empty if a host's own network routed it last.
 func lastRouter(hops []journey.Hop) string {
 	for _, h := range slices.Backward(hops) {
 		switch h.Kind {
@@ -199,7 +199,7 @@ func lastRouter(hops []journey.Hop) string {
 	return ""
 }
 
-// direction is a path as the contract has it.
+// direction converts a path to its JSON contract.
 func (r *run) direction(packet packet.Flow, state string, e *ending, err error) *journey.Direction {
 	d := &journey.Direction{Producer: journey.OpenFlow, State: state, Packet: describe(packet), Hops: e.hops}
 	if d.Hops == nil {
@@ -213,7 +213,7 @@ func (r *run) direction(packet packet.Flow, state string, e *ending, err error) 
 	return d
 }
 
-// checkReturn makes sure that the reply comes out where the packet was sent from, and from the address that it was sent to.
+// checkReturn checks that the reply arrives where the packet was sent from, and comes from the address it was sent to.
 func (r *run) checkReturn(packet packet.Flow, d *journey.Direction, e ending) {
 	if d.Verdict.Outcome != journey.Delivered {
 		return

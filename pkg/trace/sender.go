@@ -13,10 +13,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// ErrNoFamily says that two ends have no addresses of the same family.
+// ErrNoFamily means that two ends have no addresses of the same family.
 var ErrNoFamily = errors.New("the ends have no addresses of the same family")
 
-// Packet is the first packet of a connection between two ends, by their first addresses of a family, 4 or 6.
+// Packet returns the first packet of a connection between two ends, using their first addresses of a family, 4 or 6.
 func (w *Walker) Packet(from, to topology.Match, protocol string, sourcePort, port, family int) (Packet, error) {
 	p := Packet{Protocol: protocol, SourcePort: sourcePort, Port: port}
 	for _, a := range w.Addresses(to) {
@@ -31,7 +31,7 @@ func (w *Walker) Packet(from, to topology.Match, protocol string, sourcePort, po
 	return p, nil
 }
 
-// origin is where the first packet of a connection starts. A packet that cannot be sent has a verdict instead.
+// origin returns where the first packet of a connection starts, or a verdict if it cannot be sent.
 func (w *Walker) origin(ctx context.Context, from topology.Match, p Packet) (*source, *journey.Verdict, error) {
 	switch {
 	case from.Kind == topology.KindExternal:
@@ -57,7 +57,7 @@ func (w *Walker) fromPort(ctx context.Context, port *topology.Port, p Packet) (*
 	return w.at(ctx, port, carrier.Chassis, frame)
 }
 
-// at is the source of a logical port on a chassis.
+// at returns the source for a logical port on a chassis.
 func (w *Walker) at(ctx context.Context, port *topology.Port, chassis string, frame packet.Flow) (*source, *journey.Verdict, error) {
 	z := w.zones[port.Zone]
 	if z == nil {
@@ -73,7 +73,7 @@ func (w *Walker) at(ctx context.Context, port *topology.Port, chassis string, fr
 	return &source{zone: z, start: ovn.Start{Port: p, Chassis: z.net.ChassisByName(chassis), Packet: frame}}, nil, nil
 }
 
-// fromHost takes on a packet that is sent by a host, or from outside.
+// fromHost continues with a packet that is sent by a host, or from outside.
 func (f *follower) fromHost(ctx context.Context, s source, c *ovn.Connections, so Path, each func(Path, *ovn.Connections) error) error {
 	t, _ := s.packet.Tuple()
 	if s.host != nil {
@@ -98,8 +98,8 @@ func (f *follower) fromHost(ctx context.Context, s source, c *ovn.Connections, s
 	return each(so, c)
 }
 
-// overUnderlay takes a packet to a host, or for nil to the network outside, by the underlay alone; the reply comes back by
-// it too.
+// overUnderlay takes a packet to a host, or to the network outside if nil, over the underlay alone; the reply takes the
+// same path.
 func (f *follower) overUnderlay(s source, to *host, p *Path) {
 	switch {
 	case to == nil && p.host == nil && s.host != nil && s.host.has(dstOf(&s.packet)):
@@ -129,8 +129,8 @@ func dstOf(p *packet.Flow) netip.Addr {
 	return t.Dst
 }
 
-// intoOVN is where a packet of a host, or from outside, enters a logical network: by the physical network on which OVN
-// answers for its destination, or by the host's own port on the overlay. It is nil where it stays on the underlay.
+// intoOVN returns where a packet from a host or outside enters a logical network: through the physical network on which
+// OVN owns its destination, or through the host's port on the overlay. It is nil if the packet stays on the underlay.
 func (f *follower) intoOVN(ctx context.Context, s source, t packet.Tuple) (*source, *journey.Verdict, error) {
 	overlay := f.onOverlay(t.Dst)
 	if e, ok := f.entryOf(t.Dst); ok && (s.host == nil || !overlay || f.onUnderlay(t.Dst)) {
@@ -151,7 +151,7 @@ func (f *follower) intoOVN(ctx context.Context, s source, t packet.Tuple) (*sour
 	return f.byHostPort(ctx, s, t)
 }
 
-// byHostPort sends a packet of a host by its port on the overlay.
+// byHostPort sends a host's packet through its port on the overlay.
 func (f *follower) byHostPort(ctx context.Context, s source, t packet.Tuple) (*source, *journey.Verdict, error) {
 	port := s.host.port
 	carrier, stopped := f.carrier(port)
@@ -175,7 +175,7 @@ func (f *follower) byHostPort(ctx context.Context, s source, t packet.Tuple) (*s
 	return nil, droppedAt(port, journey.Cause{Kind: journey.NoGateway, Port: port.Name, Address: t.Dst}), nil
 }
 
-// chooseBackend makes load balancers choose a backend, where they have it.
+// chooseBackend makes load balancers choose a backend, if they have it.
 func chooseBackend(b netip.AddrPort) ovn.Chooser {
 	return func(c ovn.Choice) int {
 		lb, ok := c.Action.(*ovnexpr.CTLB)

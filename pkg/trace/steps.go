@@ -14,7 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// learn lets a node's decoder learn what its tables mean from the steps of a walk.
+// learn teaches a node's decoder what its tables mean, from the steps of a walk.
 func (r *run) learn(ctx context.Context, n *nodeView, walk *ovs.Walk) {
 	for _, leaf := range walk.Leaves {
 		for _, s := range leaf.Steps {
@@ -26,7 +26,7 @@ func (r *run) learn(ctx context.Context, n *nodeView, walk *ovs.Walk) {
 	n.decoder.Calibrate(ctx, n.seen)
 }
 
-// seen is a step as the decoder takes it.
+// seen converts a step for the decoder.
 func seen(s ovs.Step) decode.Seen {
 	return decode.Seen{
 		Table: s.Table, Priority: s.Priority, Cookie: s.Cookie,
@@ -34,7 +34,7 @@ func seen(s ovs.Step) decode.Seen {
 	}
 }
 
-// hops are the datapaths and bridges that a packet crosses to a leaf, with the steps in each.
+// hops returns the datapaths and bridges that a packet crosses to a leaf, with the steps in each.
 func (r *run) hops(ctx context.Context, p location, leaf ovs.Leaf) []journey.Hop {
 	var hops []journey.Hop
 	var metadata uint64
@@ -62,8 +62,8 @@ func (r *run) hops(ctx context.Context, p location, leaf ovs.Leaf) []journey.Hop
 	return hops
 }
 
-// datapathOf is the datapath that a step belongs to: a step that finds the packet in none, at the entry of
-// the bridge, belongs to the one that it leads to.
+// datapathOf returns the datapath of a step. A step at the bridge's entry, where the packet is in none yet, belongs to
+// the datapath that it leads to.
 func datapathOf(steps []ovs.Step, i int) uint64 {
 	bridge := steps[i].Bridge
 	for ; i < len(steps) && steps[i].Bridge == bridge; i++ {
@@ -74,13 +74,13 @@ func datapathOf(steps []ovs.Step, i int) uint64 {
 	return 0
 }
 
-// entered is the port by which the packet came to where a step finds it.
+// entered returns the port through which the packet came to a step's datapath or bridge.
 func (r *run) entered(p location, s ovs.Step, datapath uint64) string {
 	if in := s.Before.Uint("reg14"); datapath != 0 && in != 0 {
 		return r.portText(p.node, datapath, in)
 	}
 	if p.tunnel != nil {
-		return "" // the tunnel's own hop says it
+		return "" // the tunnel has its own hop
 	}
 	port := s.Before.InPort()
 	if op, ok := p.node.names.OFPort(s.Bridge, int(port.Number)); ok {
@@ -92,7 +92,7 @@ func (r *run) entered(p location, s ovs.Step, datapath uint64) string {
 	return ""
 }
 
-// step is one table lookup in the words of the contract.
+// step converts one table lookup to the JSON contract.
 func (r *run) step(ctx context.Context, n *nodeView, s ovs.Step) journey.Step {
 	out := journey.Step{
 		Pipeline: "physical", Table: s.Table, Priority: s.Priority, Match: s.MatchText,
@@ -116,7 +116,7 @@ func (r *run) step(ctx context.Context, n *nodeView, s ovs.Step) journey.Step {
 	return out
 }
 
-// cookieText is a cookie as the contract has it.
+// cookieText returns a cookie as the JSON contract writes it.
 func cookieText(cookie uint64) string {
 	if cookie == 0 {
 		return ""
@@ -124,7 +124,7 @@ func cookieText(cookie uint64) string {
 	return fmt.Sprintf("0x%08x", cookie)
 }
 
-// decoded adds to a step what its flow stands for.
+// decoded adds the meaning of a step's flow.
 func (r *run) decoded(m decode.Meaning, out *journey.Step) {
 	if m.Pipeline != "" {
 		out.Pipeline = string(m.Pipeline)
@@ -134,7 +134,7 @@ func (r *run) decoded(m decode.Meaning, out *journey.Step) {
 		out.Stage = strings.ToLower(string(m.Physical))
 	}
 	out.Logical = m.Flow
-	// The flows that ask for a MAC address are the same for all routers: their hint is the route of any of them.
+	// The flows that resolve a MAC address are shared by all routers: their hint is the route of any of them.
 	shared := strings.HasSuffix(out.Stage, "arp_request")
 	if len(m.Objects) > 0 && (m.Flow != nil || m.Physical == "") && !shared {
 		out.Object = cause.ObjectOf(m.Objects[0])
@@ -182,7 +182,7 @@ func decoded(names *decode.Names, s ovs.Step) []string {
 	return texts
 }
 
-// lastStep is the step at which a packet was stopped: the last that is no helper.
+// lastStep returns the step that stopped a packet: the last one outside of helper tables.
 func lastStep(leaf ovs.Leaf) (ovs.Step, bool) {
 	for _, s := range slices.Backward(leaf.Steps) {
 		if !s.Aside {
@@ -192,7 +192,7 @@ func lastStep(leaf ovs.Leaf) (ovs.Step, bool) {
 	return ovs.Step{}, false
 }
 
-// outport is the logical port that the packet is for, as reg15 has it.
+// outport returns the packet's logical output port, from reg15.
 func (r *run) outport(n *nodeView, p packet.Flow) string {
 	return r.portText(n, p.Uint("metadata"), p.Uint("reg15"))
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// A suspicion is a disagreement that two paths show. It has to show in the flow table too, and to last.
+// A suspicion is a disagreement between two paths. To count, it must show in the flow table and last.
 type suspicion struct {
 	journey.Disagreement
 	view *nodeView
-	rows []ovsdb.UUID // of the logical flows that it is about: they have to be in the Southbound still
+	rows []ovsdb.UUID // of its logical flows, which must still be in the Southbound
 	// alien is a cookie that no row of the datapath has; 0: none.
 	alien    uint64
 	datapath ovsdb.UUID
 	in       func([]openflow.FlowEntry) bool // whether the flow table shows it
 }
 
-// suspect is a suspicion of a lookup on a node.
+// suspect returns a suspicion about a lookup on a node.
 func (t *tracer) suspect(kind journey.DisagreementKind, l lookup, stage string) *suspicion {
 	v := t.viewNamed(l.hop.Node)
 	if v == nil {
@@ -41,17 +41,17 @@ func (t *tracer) suspect(kind journey.DisagreementKind, l lookup, stage string) 
 	return s
 }
 
-// settling is for how long a disagreement has to be there: flows are installed some time after their rows are.
+// settling is how long a disagreement must last: flows are installed some time after their rows.
 const settling = time.Second
 
-// lasting takes a second sample of what two paths showed, and keeps what is there still.
+// lasting takes a second sample of what two paths showed and keeps what persists.
 func (t *tracer) lasting(ctx context.Context, found []suspicion) []journey.Disagreement {
 	if len(found) == 0 {
 		return nil
 	}
 	wait := settling
 	if t.cluster.Offline() {
-		wait = 0 // nothing settles in what was saved
+		wait = 0 // a capture does not change
 	}
 	select {
 	case <-ctx.Done():
@@ -73,7 +73,7 @@ func (t *tracer) lasting(ctx context.Context, found []suspicion) []journey.Disag
 	return all
 }
 
-// stillIn reports whether the Southbound still has the rows of a suspicion, and none with an alien cookie.
+// stillIn reports whether the Southbound still has a suspicion's rows and still none with its alien cookie.
 func (t *tracer) stillIn(ctx context.Context, s suspicion) bool {
 	south := t.southbound(s.view.Zone)
 	if south == nil {
@@ -97,7 +97,7 @@ func (t *tracer) stillIn(ctx context.Context, s suspicion) bool {
 	return decode.NewLogicalFlows(south).Lacks(ctx, decode.FlowKey{Datapath: s.datapath, Cookie: s.alien})
 }
 
-// blameController finds out whether a node has other flows because its ovn-controller does not work.
+// blameController checks whether a node's flows differ because its ovn-controller does not work.
 func (t *tracer) blameController(ctx context.Context, s *suspicion) {
 	v := s.view
 	if v.controller == nil {
@@ -110,7 +110,7 @@ func (t *tracer) blameController(ctx context.Context, s *suspicion) {
 	}
 }
 
-// A controllerState is why an ovn-controller does not work, and the repair; empty if it does.
+// A controllerState is why an ovn-controller does not work, and the repair; empty if it works.
 type controllerState struct{ why, repair string }
 
 func (v *nodeView) askController(ctx context.Context) *controllerState {
@@ -128,7 +128,7 @@ func (v *nodeView) askController(ctx context.Context) *controllerState {
 	return &controllerState{}
 }
 
-// readFlows are the flows of a node's integration bridge; nil if they cannot be read.
+// readFlows reads the flows of a node's integration bridge; nil if they cannot be read.
 func (v *nodeView) readFlows(ctx context.Context) []openflow.FlowEntry {
 	text, err := v.Host.Dump(ctx, v.names.Bridge, node.Flows)
 	if err != nil {
@@ -141,7 +141,7 @@ func (v *nodeView) readFlows(ctx context.Context) []openflow.FlowEntry {
 	return openflow.Entries[openflow.FlowEntry](dump)
 }
 
-// flowsOf are the same, read once.
+// flowsOf returns the same flows, read once.
 func (v *nodeView) flowsOf(ctx context.Context) []openflow.FlowEntry {
 	if v.flows == nil {
 		v.flows = v.readFlows(ctx)
@@ -149,7 +149,7 @@ func (v *nodeView) flowsOf(ctx context.Context) []openflow.FlowEntry {
 	return v.flows
 }
 
-// entry is the flow that was hit in a lookup, nil if none was.
+// entry returns the flow that a lookup hit; nil if none.
 func (v *nodeView) entry(flows []openflow.FlowEntry, l lookup) *openflow.FlowEntry {
 	name, ok := v.name(l.hop, l.step)
 	if !ok {
@@ -163,7 +163,7 @@ func (v *nodeView) entry(flows []openflow.FlowEntry, l lookup) *openflow.FlowEnt
 	return nil
 }
 
-// ofRow are the flows made of a row in the table and the datapath of a lookup.
+// ofRow returns the flows made from a row in a lookup's table and datapath.
 func ofRow(flows []openflow.FlowEntry, cookie uint32, l lookup) []openflow.FlowEntry {
 	var all []openflow.FlowEntry
 	for _, f := range flows {
@@ -175,7 +175,7 @@ func ofRow(flows []openflow.FlowEntry, cookie uint32, l lookup) []openflow.FlowE
 	return all
 }
 
-// takesRest reports whether a flow of a table takes what no other takes.
+// takesRest reports whether a flow matches everything that no other flow of its table matches.
 func takesRest(f *openflow.FlowEntry) bool { return f.Priority == 0 && len(f.Match.Terms) == 0 }
 
 func isConjunction(a openflow.Action) bool {
@@ -183,7 +183,7 @@ func isConjunction(a openflow.Action) bool {
 	return ok
 }
 
-// plain reports whether actions show for themselves where they lead.
+// plain reports whether actions alone show where they lead.
 func plain(actions openflow.Actions) bool {
 	return !slices.ContainsFunc(actions, func(a openflow.Action) bool {
 		switch a.(type) {
@@ -194,7 +194,7 @@ func plain(actions openflow.Actions) bool {
 	})
 }
 
-// leadsTo reports whether an action takes a packet to a table; to anywhere for 0.
+// leadsTo reports whether an action sends a packet to a table; to any table for 0.
 func leadsTo(a openflow.Action, table int) bool {
 	switch a := a.(type) {
 	case openflow.Resubmit:

@@ -13,9 +13,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// Run answers a query: by the flows of the nodes on the path, and by the logical flows. Where a node is unreachable the
-// logical flows alone are the result. The notes are what a reader should know of it. The error is a *topology.NameError for
-// a name that is not found or means several things; what cannot be read on the path is no error but an unknown verdict.
+// Run answers a query from the flows of the nodes on the path and from the logical flows. If a node is unreachable, the
+// result rests on the logical flows alone. The notes are caveats for the reader. The error is a *topology.NameError for
+// a name that is not found or ambiguous; anything unreadable on the path is not an error but an unknown verdict.
 func Run(ctx context.Context, c *cluster.Cluster, g *topology.Graph, q Query) (*journey.Trace, []string, error) {
 	t := &tracer{deployment: newDeployment(c, g), noNodes: q.Logical}
 	ask, err := t.ask(ctx, q)
@@ -37,7 +37,7 @@ func Run(ctx context.Context, c *cluster.Cluster, g *topology.Graph, q Query) (*
 	return result, notes, nil
 }
 
-// fill puts the paths into a trace: the actual ones and beside them those that the logical flows expect, or these alone.
+// fill sets a trace's paths: the actual ones next to those that the logical flows expect, or only the latter.
 func (t *tracer) fill(ctx context.Context, ask *question, expected *journey.Walk, result *journey.Trace) []string {
 	if t.noNodes {
 		result.Take(expected)
@@ -51,23 +51,23 @@ func (t *tracer) fill(ctx context.Context, ask *question, expected *journey.Walk
 	}
 	result.Take(actual)
 	if len(t.zones) == 0 && expected.Verdict.Outcome == journey.Unknown {
-		return nil // there are no logical flows at all
+		return nil // there are no logical flows
 	}
 	result.Logical = expected
 	if !t.cluster.Offline() || t.cluster.Captured() {
 		result.Disagreements = t.compare(ctx, actual, expected)
 	}
 	v, by := &result.Verdict, expected.Verdict
-	if v.Outcome == by.Outcome && v.Stage == by.Stage { // what the logical flows rest on, those of the nodes do too
+	if v.Outcome == by.Outcome && v.Stage == by.Stage { // the nodes' flows rest on the same as the logical flows
 		v.Rule, v.Near, v.Allowed, v.WhyNot = by.Rule, by.Near, by.Allowed, by.WhyNot
-		if v.Because.Kind == by.Because.Kind { // of which the logical flows know more
+		if v.Because.Kind == by.Because.Kind { // the logical flows know more about it
 			v.Because, v.Cause = by.Because, by.Cause
 		}
 	}
 	return differ(actual, expected)
 }
 
-// logical follows the packet by the logical flows alone.
+// logical follows the packet through the logical flows alone.
 func (t *tracer) logical(ctx context.Context, ask *question) (*journey.Walk, []string, error) {
 	w, err := newWalker(ctx, t.deployment, ovn.Options{Length: ask.Length, Query: ask.Name})
 	if err != nil {
@@ -97,18 +97,18 @@ func (t *tracer) logical(ctx context.Context, ask *question) (*journey.Walk, []s
 	return walkOf(branches), notes, ctx.Err()
 }
 
-// unread is the walk where the logical flows cannot be read.
+// unread returns the walk for logical flows that cannot be read.
 func unread(err error, ask *question) *journey.Walk {
 	v := unknown(journey.Cause{Kind: journey.LogicalUnread, Detail: err.Error()})
 	return walkOf([]journey.Branch{neverSent(*v, ask.packet, journey.LogicalFlows)})
 }
 
-// byChoice orders branches by what they go through.
+// byChoice orders branches by their choices.
 func byChoice(a, b journey.Branch) int {
 	return cmp.Or(strings.Compare(a.Backend, b.Backend), slices.Compare(a.Through, b.Through))
 }
 
-// chosen is the error of a backend that was asked for, where no load balancer on the path has it.
+// chosen returns an error if a requested backend is on no load balancer on the path.
 func (q *question) chosen(branches []journey.Branch) error {
 	if !q.Backend.IsValid() || len(q.backends) == 0 {
 		return nil
@@ -125,7 +125,7 @@ func (q *question) chosen(branches []journey.Branch) error {
 	return &topology.NameError{Text: q.Backend.String(), Reason: "the service has no such backend\nhint: it has " + strings.Join(has, ", ")}
 }
 
-// gather opens the nodes that the logical flows lead to, side by side: one that does not reply is waited for once.
+// gather opens the nodes that the logical flows lead to in parallel, so that unreachable ones cost one timeout in all.
 func (t *tracer) gather(ctx context.Context, expected *journey.Walk) {
 	var nodes []*cluster.Node
 	for _, d := range expected.Directions() {
@@ -141,12 +141,12 @@ func (t *tracer) gather(ctx context.Context, expected *journey.Walk) {
 	}
 }
 
-// notRead says which nodes were not read.
+// notRead names the nodes that were not read.
 func (t *tracer) notRead() string {
 	return "by the logical flows alone: the OpenFlow flows of " + strings.Join(t.unasked, ", ") + " were not read"
 }
 
-// walkOf is what several rounds come to: the worst of them is the verdict.
+// walkOf combines several rounds: the worst of them is the verdict.
 func walkOf(branches []journey.Branch) *journey.Walk {
 	w := &journey.Walk{Branches: []journey.Branch{}, Verdict: branches[0].Verdict}
 	if len(branches) == 1 {
@@ -163,7 +163,7 @@ func walkOf(branches []journey.Branch) *journey.Walk {
 	return w
 }
 
-// neverSent is the branch of a packet that cannot be sent.
+// neverSent returns the branch for a packet that cannot be sent.
 func neverSent(v journey.Verdict, p Packet, producer string) journey.Branch {
 	say(&v, nil, "", "the packet")
 	return journey.Branch{Verdict: v, Through: []string{}, Forward: &journey.Direction{
@@ -171,7 +171,7 @@ func neverSent(v journey.Verdict, p Packet, producer string) journey.Branch {
 	}}
 }
 
-// differ says where the actual outcome is not the expected one.
+// differ reports where the actual outcome differs from the expected one.
 func differ(actual, expected *journey.Walk) []string {
 	a, b := actual.Verdict, expected.Verdict
 	if a.Outcome == b.Outcome || a.Outcome == journey.Unknown || b.Outcome == journey.Unknown {

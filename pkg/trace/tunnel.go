@@ -12,11 +12,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// toTunnel takes an encapsulated packet on to the node that has the other end.
+// toTunnel continues with an encapsulated packet on the node at the other end.
 func (r *run) toTunnel(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) error {
 	port, _ := p.node.names.OFPort(leaf.Bridge, int(leaf.Port.Number))
 	if port.Tunnel != nil && leaf.Remote.IsValid() && port.Tunnel.Remote != leaf.Remote {
-		// Of a bundle the first member is not alive.
+		// A bundle's first member may be down.
 		if alive, ok := p.node.names.TunnelFrom(leaf.Remote, netip.Addr{}); ok {
 			port = alive
 		}
@@ -69,7 +69,7 @@ func (r *run) toTunnel(ctx context.Context, p location, leaf ovs.Leaf, o *outcom
 	return nil
 }
 
-// encap is the address from which a node sends into a tunnel.
+// encap returns the address from which a node sends into a tunnel.
 func (r *run) encap(n *nodeView, port decode.OFPort) netip.Addr {
 	if port.Tunnel != nil && port.Tunnel.Local.IsValid() {
 		return port.Tunnel.Local
@@ -97,7 +97,7 @@ func (r *run) encap(n *nodeView, port decode.OFPort) netip.Addr {
 	return netip.Addr{}
 }
 
-// encapsulated is the packet as the other node's tunnel port hands it to its bridge.
+// encapsulated returns the packet as the other node's tunnel port passes it to its bridge.
 func (r *run) encapsulated(from, to *nodeView, p packet.Flow, source, remote netip.Addr) packet.Flow {
 	key := p.Uint("tun_id")
 	var option packet.Value
@@ -121,7 +121,7 @@ func (r *run) encapsulated(from, to *nodeView, p packet.Flow, source, remote net
 	return p
 }
 
-// decodeTunnel names what a tunnel header carries.
+// decodeTunnel names the contents of a tunnel header.
 func (r *run) decodeTunnel(n *nodeView, p packet.Flow, tun *journey.Encapsulation) {
 	key := tun.Key
 	var inport, outport uint64

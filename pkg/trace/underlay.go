@@ -12,7 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// outside takes a packet that leaves by an uplink on to the node that has its destination, or to the network outside.
+// outside takes a packet that leaves by an uplink to the node that owns its destination, or to the network outside.
 func (r *run) outside(ctx context.Context, at location, link string, o *outcome) error {
 	t, ok := at.packet.Tuple()
 	if ok {
@@ -32,7 +32,7 @@ func (r *run) outside(ctx context.Context, at location, link string, o *outcome)
 	return nil
 }
 
-// toNode takes a packet over the underlay to the uplink of another node.
+// toNode takes a packet over the underlay to another node's uplink.
 func (r *run) toNode(ctx context.Context, at location, n *cluster.Node, o *outcome) error {
 	v, err := r.view(ctx, n)
 	if err != nil {
@@ -49,8 +49,8 @@ func (r *run) toNode(ctx context.Context, at location, n *cluster.Node, o *outco
 	return nil
 }
 
-// cutOff says why a node cannot send to an address on the underlay, or hear from it. Where the node's kernel cannot be
-// read it is taken to be able to.
+// cutOff explains why a node cannot send to an underlay address, or hear from it. If the node's kernel cannot be read,
+// it is assumed to be able to.
 func (r *run) cutOff(ctx context.Context, v *nodeView, a netip.Addr) (journey.Cause, bool) {
 	route, err := v.Host.Route(ctx, node.RouteQuery{Dst: a})
 	if err != nil || route.Type == "local" {
@@ -65,7 +65,7 @@ func (r *run) cutOff(ctx context.Context, v *nodeView, a netip.Addr) (journey.Ca
 	return journey.Cause{}, false
 }
 
-// bridgeOn is the bridge of that name on a node, nil if there is none.
+// bridgeOn returns a node's bridge by name; nil if there is none.
 func (r *run) bridgeOn(node, name string) *topology.Bridge {
 	i := slices.IndexFunc(r.graph.Bridges, func(b *topology.Bridge) bool { return b.Node == node && b.Name == name })
 	if i < 0 {
@@ -74,7 +74,7 @@ func (r *run) bridgeOn(node, name string) *topology.Bridge {
 	return r.graph.Bridges[i]
 }
 
-// noUplink says why nothing gets from a bridge to the network outside; ok is false where it does.
+// noUplink explains why nothing gets from a bridge to the network outside; ok is false if something does.
 func noUplink(b *topology.Bridge) (journey.Cause, bool) {
 	if len(b.Uplinks) == 0 {
 		return journey.Cause{Kind: journey.NoUplink, Bridge: b.Name, Node: b.Node}, true
@@ -92,8 +92,8 @@ func noUplink(b *topology.Bridge) (journey.Cause, bool) {
 	return journey.Cause{Kind: journey.UplinkDown, Link: b.Uplinks[0], Bridge: b.Name, Node: b.Node}, true
 }
 
-// unanswered says why no reply comes from outside to a packet that left with a source address; it is nil if one does.
-// A reply to an address of the underlay is assumed.
+// unanswered explains why no reply comes from outside to a packet that left with a source address; nil if one does. A
+// reply to an underlay address is assumed.
 func (r *run) unanswered(src, dst netip.Addr) *journey.Verdict {
 	if r.holder(src) != nil || r.linkedToUnderlay(src) {
 		return nil
@@ -101,8 +101,8 @@ func (r *run) unanswered(src, dst netip.Addr) *journey.Verdict {
 	return r.noRouteBack(src, dst)
 }
 
-// linkedToUnderlay reports whether an address is in a network that the underlay has, as far as the databases and the nodes
-// that were read tell.
+// linkedToUnderlay reports whether an address is in an underlay network, as far as the databases and the nodes that
+// were read know.
 func (r *run) linkedToUnderlay(a netip.Addr) bool {
 	if r.onUnderlay(a) {
 		return true

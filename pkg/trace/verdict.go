@@ -17,15 +17,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// endings are the controller actions that take the packet for good, and what becomes of it then. The
-// others only tell the controller something.
+// endings are the controller actions that consume the packet, and the resulting outcome. The others only notify the
+// controller.
 var endings = map[string]journey.Outcome{
 	"REJECT": journey.Rejected, "TCP_RESET": journey.Rejected, "ICMP": journey.Rejected, "SCTP_ABORT": journey.Rejected,
 	"ICMP4_ERROR": journey.Rejected, "ICMP6_ERROR": journey.Rejected,
 	"ARP": journey.Consumed, "ND_NS": journey.Consumed,
 }
 
-// dropped says why a packet goes nowhere, by the step that it did not get beyond.
+// dropped explains why a packet goes nowhere, from the last step that it reached.
 func (r *run) dropped(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) journey.Verdict {
 	v := r.stopped(p, o, journey.Dropped, journey.Cause{Kind: journey.NothingSendsItOn})
 	last, ok := lastStep(leaf)
@@ -59,8 +59,8 @@ func (r *run) dropped(ctx context.Context, p location, leaf ovs.Leaf, o *outcome
 	return v
 }
 
-// deniedBy is the ACL that stopped a packet in a stage that carries out what ACLs decided: since OVN 23.06 one table finds the
-// ACL and writes its verdict into a register, and the next one acts on that. It is nil where that is not what happened.
+// deniedBy returns the ACL that stopped a packet in a stage that carries out ACL verdicts: since OVN 23.06 one table
+// finds the ACL and writes its verdict into a register, and the next acts on that. It is nil if that is not the case.
 func (r *run) deniedBy(ctx context.Context, p location, leaf ovs.Leaf, stage string) *decode.Object {
 	list, carriesOut := strings.CutSuffix(stage, "_action")
 	if !carriesOut || !strings.Contains(list, "_acl") {
@@ -87,7 +87,7 @@ func (r *run) deniedBy(ctx context.Context, p location, leaf ovs.Leaf, stage str
 
 func tableText(n int) string { return fmt.Sprintf("table %d", n) }
 
-// asksForMAC reports whether the packet ended in a question for the MAC address of its next hop.
+// asksForMAC reports whether the packet ended in a request for its next hop's MAC address.
 func asksForMAC(leaf ovs.Leaf) bool {
 	return slices.ContainsFunc(leaf.Userdata, func(raw []byte) bool {
 		u, ok := decode.ParseUserdata(raw)
@@ -95,7 +95,7 @@ func asksForMAC(leaf ovs.Leaf) bool {
 	})
 }
 
-// taken says why ovn-controller takes the packet.
+// taken explains why ovn-controller consumes the packet.
 func (r *run) taken(u decode.Userdata, step journey.Step, leaf ovs.Leaf) journey.Cause {
 	t, _ := leaf.Packet.Tuple()
 	switch {
@@ -111,7 +111,7 @@ func (r *run) taken(u decode.Userdata, step journey.Step, leaf ovs.Leaf) journey
 	return journey.Cause{Kind: journey.Denied, Object: step.Object, Reply: journey.Unreachable}
 }
 
-// withoutBackends reports whether an object is a load balancer that has nowhere to send the packet.
+// withoutBackends reports whether an object is a load balancer with nowhere to send the packet.
 func (d *deployment) withoutBackends(object *decode.Object, t packet.Tuple) bool {
 	if object == nil || object.Kind != "load balancer" {
 		return false
@@ -120,7 +120,7 @@ func (d *deployment) withoutBackends(object *decode.Object, t packet.Tuple) bool
 	return ok && len(backends) == 0
 }
 
-// protocolName is the name of a protocol by its number.
+// protocolName returns a protocol's name.
 func protocolName(proto uint8) string {
 	names := map[uint8]string{
 		packet.ProtoTCP: "tcp", packet.ProtoUDP: "udp", packet.ProtoSCTP: "sctp", packet.ProtoICMP: "icmp", packet.ProtoICMPv6: "icmp",
@@ -128,7 +128,7 @@ func protocolName(proto uint8) string {
 	return names[proto]
 }
 
-// dropCause names what made the last step the last.
+// dropCause returns what made the last step the last.
 func (r *run) dropCause(p location, last ovs.Step, step journey.Step, leaf ovs.Leaf) journey.Cause {
 	c := journey.Cause{Object: step.Object, Node: p.node.Name, Table: tableText(last.Table)}
 	t, _ := leaf.Packet.Tuple()
@@ -162,7 +162,7 @@ func (r *run) dropCause(p location, last ovs.Step, step journey.Step, leaf ovs.L
 	return c
 }
 
-// insecure is about a port whose port security does not let a packet pass.
+// insecure handles a port whose port security rejects a packet.
 func (r *run) insecure(c *journey.Cause, p location, leaf ovs.Leaf, t packet.Tuple) {
 	c.Kind, c.MAC, c.Address = journey.PortSecurity, macText(leaf.Packet, "eth_src"), t.Src
 	c.Port = r.portText(p.node, leaf.Packet.Uint("metadata"), leaf.Packet.Uint("reg14"))
@@ -174,7 +174,7 @@ func (r *run) insecure(c *journey.Cause, p location, leaf ovs.Leaf, t packet.Tup
 	}
 }
 
-// noOutput says why a packet for a port does not get there, when the logical pipeline is done with it.
+// noOutput explains why a packet does not reach its port although the logical pipeline is done with it.
 func (r *run) noOutput(c *journey.Cause, p location, last ovs.Step, leaf ovs.Leaf, out *topology.Port) {
 	holder, why := out, out.Why
 	if peer := r.graph.PeerOf(out); peer != nil && peer.Why != "" {
@@ -196,7 +196,7 @@ func (r *run) noOutput(c *journey.Cause, p location, last ovs.Step, leaf ovs.Lea
 	}
 }
 
-// noneHasMAC says why a switch sends a frame to none of its ports.
+// noneHasMAC explains why a switch sends a frame to none of its ports.
 func (r *run) noneHasMAC(c *journey.Cause, p location, leaf ovs.Leaf) {
 	c.Kind, c.MAC = journey.UnknownMAC, macText(leaf.Packet, "eth_dst")
 	d := p.node.names.Datapath(leaf.Packet.Uint("metadata"))
@@ -213,7 +213,7 @@ func (r *run) noneHasMAC(c *journey.Cause, p location, leaf ovs.Leaf) {
 	}
 }
 
-// stopped is a verdict about the place where a packet is.
+// stopped returns a verdict for the place where a packet is.
 func (r *run) stopped(p location, o *outcome, what journey.Outcome, c journey.Cause) journey.Verdict {
 	v := journey.Verdict{Outcome: what, Node: p.node.Name, Datapath: p.bridge, Because: c}
 	if n := len(o.hops); n > 0 {
@@ -222,7 +222,7 @@ func (r *run) stopped(p location, o *outcome, what journey.Outcome, c journey.Ca
 	return v
 }
 
-// say puts a verdict into words, the last thing that is done with it. What is the packet or the reply.
+// say puts a verdict into words, as the very last step. What is "the packet" or "the reply".
 func say(v *journey.Verdict, hops []journey.Hop, reached, what string) {
 	if v.Because.Place != "" {
 		v.Stage = string(v.Because.Place)
@@ -245,7 +245,7 @@ func say(v *journey.Verdict, hops []journey.Hop, reached, what string) {
 	}
 }
 
-// whereText is where a packet ended, as in " in ls_out_acl of switch node1, on node1".
+// whereText returns where a packet ended, as in " in ls_out_acl of switch node1, on node1".
 func whereText(v journey.Verdict, hops []journey.Hop) string {
 	text := ""
 	switch v.Because.Place {
@@ -267,7 +267,7 @@ func whereText(v journey.Verdict, hops []journey.Hop) string {
 	return text
 }
 
-// inHop is the stage and the datapath that a packet ended in.
+// inHop returns the stage and the datapath that a packet ended in.
 func inHop(v journey.Verdict, hops []journey.Hop) string {
 	in, text := " in", ""
 	if v.Stage != "" {
@@ -279,7 +279,7 @@ func inHop(v journey.Verdict, hops []journey.Hop) string {
 	return text
 }
 
-// roundTrip is the sentence of a connection that works.
+// roundTrip returns the sentence for a connection that works.
 func roundTrip(reached string, outside bool, src netip.Addr) string {
 	switch {
 	case outside && private(src) && src.Is6():

@@ -20,13 +20,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// A Walker follows connections by the logical flows of a deployment: from one end to the other and back, over the logical
-// networks of its zones, the hosts and what lies between them. It reads no node; what a host does is assumed as the package
-// says. It may be used by several goroutines.
+// A Walker follows connections through a deployment's logical flows: from end to end and back, across its zones'
+// logical networks, the hosts and what lies between them. It reads no node; hosts are assumed to behave as the package
+// describes. It is safe for concurrent use.
 type Walker struct {
 	deployment
 	zones map[string]*logicalZone
-	// Evidence makes a Branch say of each step on which parts of its match it rests.
+	// Evidence makes Branch report, for each step, the parts of its match that it rests on.
 	Evidence bool
 }
 
@@ -39,8 +39,8 @@ type logicalZone struct {
 	explain *cause.Explainer
 }
 
-// NewWalker opens the logical networks of all zones whose Southbound was read. What the engine's Options say of next hops
-// is ignored: they are assumed to reply where they are outside.
+// NewWalker opens the logical networks of all zones whose Southbound was read. The engine's Options about next hops are
+// ignored: next hops outside are assumed to reply.
 func NewWalker(ctx context.Context, c *cluster.Cluster, g *topology.Graph, o ovn.Options) (*Walker, error) {
 	return newWalker(ctx, newDeployment(c, g), o)
 }
@@ -63,7 +63,7 @@ func newWalker(ctx context.Context, d deployment, o ovn.Options) (*Walker, error
 	return w, nil
 }
 
-// changed is the walker with other flows in a zone.
+// changed returns the walker with a zone's flows replaced.
 func (w *Walker) changed(zone *logicalZone, lookup cause.Lookup) *Walker {
 	other := &Walker{deployment: w.deployment, zones: maps.Clone(w.zones)}
 	z := *zone
@@ -73,7 +73,7 @@ func (w *Walker) changed(zone *logicalZone, lookup cause.Lookup) *Walker {
 	return other
 }
 
-// Network is the logical network of a zone, nil if its Southbound was not read.
+// Network returns a zone's logical network; nil if its Southbound was not read.
 func (w *Walker) Network(zone string) *logicalflow.Network {
 	if z := w.zones[zone]; z != nil {
 		return z.net
@@ -81,17 +81,17 @@ func (w *Walker) Network(zone string) *logicalflow.Network {
 	return nil
 }
 
-// A Round is what becomes of a connection's first packet and of its reply, for one choice of backends and next hops.
+// A Round is the fate of a connection's first packet and its reply, for one choice of backends and next hops.
 type Round struct {
 	Forward *Path
-	Reply   *Path // nil where nothing replies
+	Reply   *Path // nil if nothing replies
 	// Backend is where the packet was first translated to; not valid if it was not.
 	Backend netip.AddrPort
-	// RepliedByOVN says that a router or ovn-controller replied in the place of the receiver: Forward holds the reply too.
+	// RepliedByOVN is set if a router or ovn-controller replied for the receiver: Forward holds the reply too.
 	RepliedByOVN bool
 }
 
-// Outcome is that of the round trip.
+// Outcome returns the outcome of the round trip.
 func (r *Round) Outcome() journey.Outcome {
 	if r.Reply == nil {
 		return r.Forward.Outcome()
@@ -99,7 +99,7 @@ func (r *Round) Outcome() journey.Outcome {
 	return r.Reply.Outcome()
 }
 
-// deciding is the path that the outcome is that of: of the direction that failed, else of the packet.
+// deciding returns the path that decides the outcome: that of the failed direction, else the packet's.
 func (r *Round) deciding() *Path {
 	if r.Reply != nil && r.Reply.Outcome() != journey.Delivered {
 		return r.Reply
@@ -107,7 +107,7 @@ func (r *Round) deciding() *Path {
 	return r.Forward
 }
 
-// Deciding says where the direction ended that the outcome is that of, the reply if that failed: in a visit, or for nil
+// Deciding returns where the direction that decides the outcome ended, the reply if that failed: in a visit, or nil for
 // beyond the logical networks.
 func (r *Round) Deciding() (reply bool, v *ovn.Visit) {
 	p := r.deciding()
@@ -117,7 +117,7 @@ func (r *Round) Deciding() (reply bool, v *ovn.Visit) {
 	return p == r.Reply, p.visit
 }
 
-// last is the last section of a path through a logical network, empty if there is none.
+// last returns the last section of a path that is in a logical network; empty if there is none.
 func (p *Path) last() section {
 	for _, l := range slices.Backward(p.sections) {
 		if l.path != nil {
@@ -134,28 +134,28 @@ type Path struct {
 	arrival
 }
 
-// A section is a part of a path: through a logical network, or through the network of a host.
+// A section is a part of a path: through a logical network, or through a host's network.
 type section struct {
 	zone *logicalZone
 	path *ovn.Path
 	host *host  // without a path
-	from string // the host's port by which the packet came, empty if the host sends it itself
-	does string // what the host does with it, in words
+	from string // the host's port where the packet came in; empty if the host sends it itself
+	does string // what the host does with the packet, in words
 }
 
 // An arrival is where a path ends.
 type arrival struct {
-	// stopped is the verdict of a packet that ends beyond the logical networks, and is not delivered.
+	// stopped is the verdict for a packet that ends undelivered beyond the logical networks.
 	stopped *journey.Verdict
-	visit   *ovn.Visit   // of a logical network in which the packet ends; nil if it ends beyond
+	visit   *ovn.Visit   // where the packet ends in a logical network; nil if beyond
 	zone    *logicalZone // of visit
-	host    *host        // that has it, or sent it to the network outside
+	host    *host        // that has the packet, or sent it to the network outside
 	outside bool         // it left for the network outside
 	packet  packet.Flow  // as it arrived
-	reply   *source      // from where its reply starts; nil if there is none
+	reply   *source      // where its reply starts; nil if there is none
 }
 
-// Outcome is what became of the packet.
+// Outcome returns what became of the packet.
 func (l *arrival) Outcome() journey.Outcome {
 	switch {
 	case l.stopped != nil:
@@ -169,17 +169,17 @@ func (l *arrival) Outcome() journey.Outcome {
 // A source is where a packet is sent from.
 type source struct {
 	zone   *logicalZone
-	start  ovn.Start   // with a zone: by the owner of a port
-	host   *host       // without: by a host
-	packet packet.Flow // without: what is sent; without host either, from outside
+	start  ovn.Start   // with a zone: sent by a port's owner
+	host   *host       // without: sent by a host
+	packet packet.Flow // without a zone: what is sent; with host nil, from outside
 }
 
-// maxSections bounds a path: logical networks and hosts that one packet comes to.
+// maxSections bounds a path: the logical networks and hosts that one packet visits.
 const maxSections = 16
 
-// Rounds follows a connection, once for each combination of backends and next hops. More says that there are more
-// combinations than were followed. With a backend only rounds through it are followed. The error says what could not be
-// read; a packet that cannot be sent has a Round that says why.
+// Rounds follows a connection once for each combination of backends and next hops. More reports that there are further
+// combinations. With a backend, only rounds through it are followed. The error is for what could not be read; a packet
+// that cannot be sent yields a Round that explains why.
 func (w *Walker) Rounds(ctx context.Context, from topology.Match, p Packet, backend netip.AddrPort) (rounds []*Round, more bool, err error) {
 	start, stopped, err := w.origin(ctx, from, p)
 	if err != nil {
@@ -198,7 +198,7 @@ func (w *Walker) Rounds(ctx context.Context, from topology.Match, p Packet, back
 	return rounds, f.more, err
 }
 
-// sent is the packet that is about to be sent.
+// sent returns the packet about to be sent.
 func (s *source) sent() packet.Flow {
 	if s.zone != nil {
 		return s.start.Packet
@@ -240,7 +240,7 @@ func (w *Walker) round(ctx context.Context, forward *Path, left *ovn.Connections
 	return r, err
 }
 
-// unanswered says why no reply comes from outside; it is nil if one does.
+// unanswered explains why no reply comes from outside; nil if one does.
 func (w *Walker) unanswered(src, dst netip.Addr) *journey.Verdict {
 	if w.onUnderlay(src) {
 		return nil
@@ -251,8 +251,8 @@ func (w *Walker) unanswered(src, dst netip.Addr) *journey.Verdict {
 	return w.noRouteBack(src, dst)
 }
 
-// lastRouter is the router that a packet went out by, and its node; empty if a host's own network was the last to route
-// it.
+// lastRouter returns the last router that a packet left through, and its node; empty if a host's own network routed it
+// last.
 func (w *Walker) lastRouter(p *Path) (node, router string) {
 	for _, l := range slices.Backward(p.sections) {
 		if l.path == nil {
@@ -267,7 +267,7 @@ func (w *Walker) lastRouter(p *Path) (node, router string) {
 	return "", ""
 }
 
-// checkReturn makes sure that the reply comes from the address that the packet was sent to.
+// checkReturn checks that the reply comes from the address that the packet was sent to.
 func (w *Walker) checkReturn(forward, reply *Path) {
 	if reply.Outcome() != journey.Delivered {
 		return
@@ -280,20 +280,20 @@ func (w *Walker) checkReturn(forward, reply *Path) {
 	reply.stopped = notTaken(got.Src, sent.Dst)
 }
 
-// notTaken is the verdict of a reply that comes from another address than the packet was sent to.
+// notTaken returns the verdict for a reply from a different address than the packet was sent to.
 func notTaken(from, sentTo netip.Addr) *journey.Verdict {
 	return dropped(journey.Cause{Kind: journey.WrongSource, Address: from, Other: sentTo})
 }
 
-// returned reports whether the packet has come back to its sender as the reply to itself: so a router replies to an echo.
+// returned reports whether the packet came back to its sender as its own reply, as when a router replies to an echo.
 func (p *Path) returned() bool {
 	return p.visit != nil && p.visit.End.Port != nil && p.visit.End.Port == p.sections[0].startPort() && returned(&p.Packet, &p.packet)
 }
 
-// ovnReplies is the verdict of a packet that comes back as the reply to itself.
+// ovnReplies is the verdict for a packet that comes back as its own reply.
 const ovnReplies = "OVN replies to the packet itself, and the sender gets the reply"
 
-// returned reports whether a packet that was sent arrives as the reply to itself.
+// returned reports whether a sent packet arrives as its own reply.
 func returned(sent, arrived *packet.Flow) bool {
 	from, _ := sent.Tuple()
 	got, ok := arrived.Tuple()
@@ -307,8 +307,8 @@ func (l section) startPort() *logicalflow.Port {
 	return l.path.Start.Port
 }
 
-// answeredByOVN reports whether ovn-controller replies in the place of the receiver, as for DHCP and DNS, and the sender
-// gets the reply.
+// repliedByOVN reports whether ovn-controller replies for the receiver, as for DHCP and DNS, and the sender gets the
+// reply.
 func (p *Path) repliedByOVN() bool {
 	if p.visit == nil || p.visit.End.Reason != ovn.Replying {
 		return false
@@ -319,7 +319,7 @@ func (p *Path) repliedByOVN() bool {
 	})
 }
 
-// backend is where a load balancer first sent the packet, not valid if none did.
+// backend returns where a load balancer first sent the packet; not valid if none did.
 func (p *Path) backend() netip.AddrPort {
 	for _, l := range p.sections {
 		if l.path == nil {
@@ -338,11 +338,11 @@ func (p *Path) backend() netip.AddrPort {
 type follower struct {
 	*Walker
 	backend netip.AddrPort // that load balancers choose; not valid: each in turn
-	first   bool           // of several possibilities only the first is followed
+	first   bool           // follow only the first of several possibilities
 	more    bool           // there were more than were followed
 }
 
-// follow hands over each path of a packet from a source on, with the connections that it left.
+// follow yields each path of a packet from a source, with the connections that it left behind.
 func (f *follower) follow(ctx context.Context, s source, c *ovn.Connections, so Path, each func(Path, *ovn.Connections) error) error {
 	if len(so.sections) == maxSections {
 		so.stopped = unknown(journey.Cause{Kind: journey.Loop, Detail: fmt.Sprint(maxSections)})
@@ -375,7 +375,7 @@ func (f *follower) follow(ctx context.Context, s source, c *ovn.Connections, so 
 	return err
 }
 
-// arrive takes a packet on from the end of a section.
+// arrive continues with a packet at the end of a section.
 func (f *follower) arrive(ctx context.Context, z *logicalZone, path *ovn.Path, c *ovn.Connections, p Path, each func(Path, *ovn.Connections) error) error {
 	v := path.End()
 	if v == nil {
@@ -404,7 +404,7 @@ func (f *follower) arrive(ctx context.Context, z *logicalZone, path *ovn.Path, c
 	return each(p, c)
 }
 
-// notOwned is the verdict of a packet that comes out at a port whose owner does not have its address, nil if it has.
+// notOwned returns the verdict for a packet that leaves by a port whose owner lacks its address; nil if it has it.
 func (f *follower) notOwned(port *logicalflow.Port, packet *packet.Flow) *journey.Verdict {
 	t, ok := packet.Tuple()
 	known := f.graph.PortByName(port.Name())
@@ -416,7 +416,7 @@ func (f *follower) notOwned(port *logicalflow.Port, packet *packet.Flow) *journe
 	return v
 }
 
-// toHost hands a packet to the network of a host, which keeps what is its own and forwards the rest.
+// toHost passes a packet to a host's network, which keeps what is addressed to it and forwards the rest.
 func (f *follower) toHost(h *host, p *Path) {
 	t, ok := p.packet.Tuple()
 	from := p.visit.End.Port.Name()
@@ -440,7 +440,7 @@ func (f *follower) toHost(h *host, p *Path) {
 	}
 }
 
-// hidden is a packet as a host forwards it outside: from its own address, if the source was private.
+// hidden returns a packet as a host forwards it outside: from its own address, if the source was private.
 func hidden(p packet.Flow, h *host, src netip.Addr) packet.Flow {
 	t, _ := p.Tuple()
 	if i := slices.IndexFunc(h.addresses, func(a netip.Addr) bool { return a.Is6() == src.Is6() }); i >= 0 && private(src) {
@@ -450,7 +450,7 @@ func hidden(p packet.Flow, h *host, src netip.Addr) packet.Flow {
 	return p
 }
 
-// toNetwork takes on a packet that left for a physical network: to a host there, to another zone's router, or outside.
+// toNetwork continues with a packet on a physical network: to a host there, to another zone's router, or outside.
 func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *ovn.Connections, p Path, each func(Path, *ovn.Connections) error) error {
 	t, ok := p.packet.Tuple()
 	if !ok {
@@ -485,8 +485,8 @@ func (f *follower) toNetwork(ctx context.Context, z *logicalZone, c *ovn.Connect
 	return each(p, c)
 }
 
-// toZone takes a packet that went to the chassis of another zone on from there, if that zone is known: its port of the
-// transit switch has the same name, and what is behind it gets the packet.
+// toZone continues with a packet on the chassis of another zone, if that zone is known: its transit switch port has the
+// same name, and the packet goes to what is behind it.
 func (f *follower) toZone(ctx context.Context, port *logicalflow.Port, c *ovn.Connections, p Path, each func(Path, *ovn.Connections) error) error {
 	for _, z := range f.zones {
 		if z.net == p.zone.net {
@@ -516,7 +516,7 @@ func (f *follower) toZone(ctx context.Context, port *logicalflow.Port, c *ovn.Co
 	return each(p, c)
 }
 
-// enter is where a packet comes in from a physical network; nil if the Southbound does not have the port.
+// enter returns where a packet comes in from a physical network; nil if the Southbound lacks the port.
 func (w *Walker) enter(ctx context.Context, e entry, packet packet.Flow) (*source, error) {
 	z := w.zones[e.localnet.Zone]
 	if z == nil {

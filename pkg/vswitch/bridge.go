@@ -22,7 +22,7 @@ type Bridge struct {
 	STPEnable           bool                  `ovsdb:"stp_enable"`
 }
 
-// BridgeBrief is a row of Bridge with what checks and repairs look at.
+// BridgeBrief is a row of Bridge with the columns that checks and repairs use.
 type BridgeBrief struct {
 	UUID         ovsdb.UUID            `ovsdb:"_uuid"`
 	Name         string                `ovsdb:"name"`
@@ -34,7 +34,7 @@ type BridgeBrief struct {
 	ExternalIDs  map[string]string     `ovsdb:"external_ids"`
 }
 
-// BridgeName is a row of Bridge by its name alone: which bridges a capture reads of a node.
+// BridgeName is a row of Bridge with only its name: tells captures which bridges of a node to read.
 type BridgeName struct {
 	Name string `ovsdb:"name"`
 }

@@ -12,8 +12,7 @@ type Datapath struct {
 	ExternalIDs        map[string]string  `ovsdb:"external_ids"`
 }
 
-// CTZone is a row of CT_Zone, ovs-vswitchd.conf.db(5): a connection tracking zone that has a limit
-// or timeouts of its own.
+// CTZone is a row of CT_Zone, ovs-vswitchd.conf.db(5): a ct zone with its own limit or timeouts.
 type CTZone struct {
 	UUID          ovsdb.UUID            `ovsdb:"_uuid"`
 	Limit         ovsdb.Set[int]        `ovsdb:"limit"`

@@ -30,7 +30,7 @@ type Interface struct {
 	OtherConfig               map[string]string `ovsdb:"other_config"`
 }
 
-// InterfaceBrief is a row of Interface with what checks and repairs look at.
+// InterfaceBrief is a row of Interface with the columns that checks and repairs use.
 type InterfaceBrief struct {
 	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
 	Name        string            `ovsdb:"name"`

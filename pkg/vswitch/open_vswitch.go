@@ -2,11 +2,11 @@ package vswitch
 
 import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
-// OpenvSwitch is a row of Open_vSwitch, ovs-vswitchd.conf.db(5): the one row about the node.
+// OpenvSwitch is a row of Open_vSwitch, ovs-vswitchd.conf.db(5): the node's only row.
 type OpenvSwitch struct {
 	UUID            ovsdb.UUID            `ovsdb:"_uuid"`
 	Bridges         ovsdb.Set[ovsdb.UUID] `ovsdb:"bridges"` // Bridge
-	CurCfg          int                   `ovsdb:"cur_cfg"` // as far as ovs-vswitchd has come
+	CurCfg          int                   `ovsdb:"cur_cfg"` // reached by ovs-vswitchd
 	DatapathTypes   ovsdb.Set[string]     `ovsdb:"datapath_types"`
 	Datapaths       map[string]ovsdb.UUID `ovsdb:"datapaths"` // Datapath
 	DBVersion       ovsdb.Set[string]     `ovsdb:"db_version"`
@@ -14,7 +14,7 @@ type OpenvSwitch struct {
 	DPDKVersion     ovsdb.Set[string]     `ovsdb:"dpdk_version"`
 	IfaceTypes      ovsdb.Set[string]     `ovsdb:"iface_types"`
 	ManagerOptions  ovsdb.Set[ovsdb.UUID] `ovsdb:"manager_options"` // Manager
-	NextCfg         int                   `ovsdb:"next_cfg"`        // as the client last asked
+	NextCfg         int                   `ovsdb:"next_cfg"`        // last requested by a client
 	OVSVersion      ovsdb.Set[string]     `ovsdb:"ovs_version"`
 	SSL             ovsdb.Set[ovsdb.UUID] `ovsdb:"ssl"` // SSL
 	Statistics      map[string]string     `ovsdb:"statistics"`
@@ -24,7 +24,7 @@ type OpenvSwitch struct {
 	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
 }
 
-// OpenvSwitchIDs is a row of Open_vSwitch with what says which deployment a node belongs to.
+// OpenvSwitchIDs is a row of Open_vSwitch with the columns that identify a node's deployment.
 type OpenvSwitchIDs struct {
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
@@ -43,7 +43,7 @@ type Manager struct {
 	ExternalIDs     map[string]string `ovsdb:"external_ids"`
 }
 
-// SSL is a row of SSL, ovs-vswitchd.conf.db(5): the files of the server for TLS.
+// SSL is a row of SSL, ovs-vswitchd.conf.db(5): the server's TLS files.
 type SSL struct {
 	UUID ovsdb.UUID `ovsdb:"_uuid"`
 	SSLFiles
@@ -51,7 +51,7 @@ type SSL struct {
 	ExternalIDs     map[string]string `ovsdb:"external_ids"`
 }
 
-// SSLFiles is a row of SSL with the files that a connection to the other databases needs.
+// SSLFiles is a row of SSL with the files needed to connect to the other databases.
 type SSLFiles struct {
 	PrivateKey  string `ovsdb:"private_key"`
 	Certificate string `ovsdb:"certificate"`

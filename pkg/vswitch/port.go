@@ -2,7 +2,7 @@ package vswitch
 
 import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
-// Port is a row of Port, ovs-vswitchd.conf.db(5): a port of a bridge, of one interface or a bond.
+// Port is a row of Port, ovs-vswitchd.conf.db(5): a port of a bridge, with one interface or a bond.
 type Port struct {
 	PortBrief
 	BondActiveSlave ovsdb.Set[string]     `ovsdb:"bond_active_slave"`
@@ -24,7 +24,7 @@ type Port struct {
 	VLANMode        ovsdb.Set[string]     `ovsdb:"vlan_mode"`
 }
 
-// PortBrief is a row of Port with what checks and repairs look at.
+// PortBrief is a row of Port with the columns that checks and repairs use.
 type PortBrief struct {
 	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
 	Name        string                `ovsdb:"name"`

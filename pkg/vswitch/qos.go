@@ -2,7 +2,7 @@ package vswitch
 
 import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 
-// QoS is a row of QoS, ovs-vswitchd.conf.db(5): shaping of what a port sends.
+// QoS is a row of QoS, ovs-vswitchd.conf.db(5): shaping of a port's egress traffic.
 type QoS struct {
 	UUID        ovsdb.UUID         `ovsdb:"_uuid"`
 	Type        string             `ovsdb:"type"`

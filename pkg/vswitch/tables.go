@@ -1,6 +1,6 @@
 package vswitch
 
-// The table of each row. Projections that share columns by embedding share this method, too.
+// The table of each row. Projections that embed shared columns also share this method.
 
 func (BridgeBrief) Table() string    { return "Bridge" }
 func (BridgeName) Table() string     { return "Bridge" }

@@ -20,23 +20,23 @@ var (
 	shared = map[string]*lab.Lab{}
 )
 
-// Shared is the lab of a topology that all tests of one test program use. It comes up when the first test asks for it and
-// goes when the program ends. A test that changes the lab has to change it back, and must not run in parallel with others;
-// if it cannot, it takes a lab of its own with [Own]. A lab that does not come up fails the test: it is never skipped.
+// Shared is one topology's lab, shared by all tests of a test program. It comes up on first use and goes down when the
+// program ends. A test that changes the lab must restore it and must not run in parallel with others; otherwise it uses
+// its own lab, from [Own]. A lab that fails to come up fails the test: it is never skipped.
 func Shared(tb testing.TB, t lab.Topology) *lab.Lab {
 	tb.Helper()
 	mu.Lock()
 	defer mu.Unlock()
 	l := shared[t.Name]
 	if l == nil {
-		// Not the test's own context: the lab outlives the test.
+		// Not the test's context: the lab outlives the test.
 		l = up(tb, context.Background(), t, lab.Options{})
 		shared[t.Name] = l
 	}
 	return l
 }
 
-// Own is a lab for this test alone; it goes with the test.
+// Own returns a lab for this test alone; it ends with the test.
 func Own(tb testing.TB, t lab.Topology, o lab.Options) *lab.Lab {
 	tb.Helper()
 	l := up(tb, tb.Context(), t, o)
@@ -51,9 +51,9 @@ func Own(tb testing.TB, t lab.Topology, o lab.Options) *lab.Lab {
 	return l
 }
 
-// lastWords are the lines in which daemons of a lab log that they abort, and why: a later failure may come from that.
+// lastWords returns log lines in which the lab's daemons abort, and why: later failures may follow from that.
 func lastWords(l *lab.Lab) string {
-	logs, _ := filepath.Glob(filepath.Join(l.Dir, "*/var/log/*/*.log")) // the pattern is a good one
+	logs, _ := filepath.Glob(filepath.Join(l.Dir, "*/var/log/*/*.log")) // the pattern is valid
 	var words strings.Builder
 	for _, log := range logs {
 		text, err := os.ReadFile(log)

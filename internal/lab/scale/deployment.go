@@ -1,5 +1,5 @@
 // Package scale gives tests OVN deployments of any size: real database servers and a real ovn-northd, with rows as a
-// management system writes them. There are no nodes: what ovn-controller would write into the Southbound is written for it.
+// CMS writes them. There are no nodes: the package writes what ovn-controller would write into the Southbound.
 package scale
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// A Deployment is running until its test ends.
+// A Deployment runs until its test ends.
 type Deployment struct {
 	Size
 	NB, SB *ovsdbtest.Server
@@ -26,12 +26,12 @@ const patience = 10 * time.Minute
 
 var timeout = fmt.Sprintf("--timeout=%.0f", patience.Seconds())
 
-// built are the database files of the deployments that this program has built, Northbound and Southbound by Size: to build
-// one again takes ovn-northd as long as the first time.
+// built caches the database files of deployments built by this program, Northbound and Southbound by Size: rebuilding
+// takes ovn-northd just as long.
 var built sync.Map
 
-// Start builds a deployment, waits until ovn-northd has written all logical flows, and stops it. Another one of the same
-// size is a copy.
+// Start builds a deployment, waits until ovn-northd has written all logical flows, and stops it. Further ones of the
+// same size are copies.
 func Start(tb testing.TB, s Size) *Deployment {
 	tb.Helper()
 	if files, ok := built.Load(s); ok {
@@ -39,13 +39,13 @@ func Start(tb testing.TB, s Size) *Deployment {
 		return &Deployment{Size: s, NB: serve(tb, "OVN_Northbound", files[0]), SB: serve(tb, "OVN_Southbound", files[1])}
 	}
 	d := build(tb, s)
-	if s != Large { // which takes as much memory, and is asked for once
+	if s != Large { // too large to cache, and used once
 		built.Store(s, [2][]byte{contents(tb, d.NB), contents(tb, d.SB)})
 	}
 	return d
 }
 
-// serve starts a server of a copy.
+// serve starts a server on a copy.
 func serve(tb testing.TB, db string, contents []byte) *ovsdbtest.Server {
 	tb.Helper()
 	dir := ovsdbtest.Dir(tb)
@@ -70,7 +70,7 @@ func build(tb testing.TB, s Size) *Deployment {
 	start := time.Now()
 	d := &Deployment{Size: s, NB: ovsdbtest.Start(tb, ovsdbtest.Northbound), SB: ovsdbtest.Start(tb, ovsdbtest.Southbound)}
 	nb, sb := d.dial(tb, d.NB), d.dial(tb, d.SB)
-	// Before ovn-northd, which writes what all chassis can do.
+	// Before ovn-northd, which writes features common to all chassis.
 	write(tb, sb, s.chassis())
 	write(tb, nb, s.Northbound())
 	stop := ovsdbtest.Northd(tb, d.NB, d.SB)
@@ -79,7 +79,7 @@ func build(tb testing.TB, s Size) *Deployment {
 	write(tb, sb, s.bindings(tb, sb))
 	sync() // for what follows from the bindings
 	stop()
-	// Without its history a server behaves as one that has been running for long.
+	// Compacted, a server behaves like one that has run for long.
 	for _, server := range []*ovsdbtest.Server{d.NB, d.SB} {
 		ovsdbtest.Run(tb, "ovs-appctl", timeout, "-t", server.Control, "ovsdb-server/compact")
 	}
@@ -104,7 +104,7 @@ func write(tb testing.TB, c *ovsdb.Client, ops []ovsdb.Operation) {
 	}
 }
 
-// chassis is how the ovn-controllers introduce themselves.
+// chassis returns the rows with which ovn-controllers register.
 func (s Size) chassis() []ovsdb.Operation {
 	var ops []ovsdb.Operation
 	for n := range s.Nodes {
@@ -123,7 +123,7 @@ func (s Size) chassis() []ovsdb.Operation {
 	return ops
 }
 
-// bindings is how the ovn-controllers claim the ports that are theirs.
+// bindings returns how ovn-controllers claim their ports.
 func (s Size) bindings(tb testing.TB, c *ovsdb.Client) []ovsdb.Operation {
 	tb.Helper()
 	var tables struct {

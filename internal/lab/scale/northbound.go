@@ -10,15 +10,15 @@ import (
 // MaxPods is how many pods a node's subnet has room for.
 const MaxPods = 250
 
-// A Size is how large a deployment is. It is built in the style of ovn-kubernetes, IPv4 beside IPv6: a cluster router with a
-// switch for every node, a gateway router with SNAT and an external switch for every node, and one load balancer group that
-// all of them share.
+// A Size is the size of a deployment. It is built in the style of ovn-kubernetes, dual-stack: a cluster router with a
+// switch for every node, a gateway router with SNAT and an external switch for every node, and one load balancer group
+// shared by all.
 type Size struct {
 	Nodes     int
 	Pods      int // on each node, up to MaxPods
 	Services  int // each with two backends
-	NodePorts int // how many of the services every node offers on its own address as well
-	Policies  int // network policies: a port group with a default deny and one thing allowed
+	NodePorts int // number of services that every node also offers on its own address
+	Policies  int // network policies: a port group with a default deny and one allow rule
 }
 
 // Small and Large are deployments of some 56,000 and 610,000 logical flows. Large takes minutes to build and gigabytes of
@@ -28,7 +28,7 @@ var (
 	Large = Size{Nodes: 250, Pods: 40, Services: 6000, NodePorts: 206, Policies: 3000}
 )
 
-// A Pod is one of a deployment.
+// A Pod is a pod of a deployment.
 type Pod struct {
 	Namespace, Name string
 	Node            string
@@ -53,19 +53,19 @@ func (s Size) Pod(n, k int) Pod {
 	return p
 }
 
-// number is Pod by one number, which neighbours on different nodes.
+// number returns Pod by one number; neighbours are on different nodes.
 func (s Size) number(i int) Pod {
 	i %= s.Nodes * s.Pods
 	return s.Pod(i%s.Nodes, i/s.Nodes)
 }
 
-// servicePorts are the TCP ports of every service, with those of its pods.
+// servicePorts maps the TCP ports of every service to its pods' ports.
 var servicePorts = map[uint16]uint16{80: 8080, 443: 8443}
 
-// firstNodePort is that of the first service.
+// firstNodePort is the first service's node port.
 const firstNodePort = 30000
 
-// VIP is the IPv4 address of a service, from 0; it listens on TCP ports 80 and 443.
+// VIP returns the IPv4 address of a service, from 0; it listens on TCP ports 80 and 443.
 func (Size) VIP(service int) netip.Addr { return at("10.96.0.0", 1+service) }
 
 func nodeName(n int) string { return fmt.Sprintf("worker-%d", n) }
@@ -75,7 +75,7 @@ func mac(a netip.Addr) string {
 	return fmt.Sprintf("0a:58:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3])
 }
 
-// at is the address n behind base.
+// at returns the address n after base.
 func at(base string, n int) netip.Addr {
 	b := netip.MustParseAddr(base).AsSlice()
 	for i := len(b) - 1; n > 0; i-- {
@@ -93,14 +93,14 @@ type northbound struct {
 	ops   []ovsdb.Operation
 	ports map[string]ovsdb.UUID // pods' by name
 	group ovsdb.UUID            // of load balancers
-	local []ovsdb.UUID          // load balancers of the node at hand
+	local []ovsdb.UUID          // load balancers of the current node
 	join  []ovsdb.UUID          // ports of the join switch
 	trunk routerRows            // of the cluster router
 }
 
 type routerRows struct{ ports, routes, policies []ovsdb.UUID }
 
-// Northbound is what a management system writes into an empty OVN_Northbound, one transaction.
+// Northbound returns what a CMS writes into an empty OVN_Northbound, one transaction.
 func (s Size) Northbound() []ovsdb.Operation {
 	nb := &northbound{Size: s, ports: map[string]ovsdb.UUID{}}
 	nb.loadBalancers()
@@ -131,7 +131,7 @@ func (nb *northbound) add(table string, row map[string]any) ovsdb.UUID {
 	return id
 }
 
-// joinAddr are the addresses on the join switch: 0 is the cluster router.
+// joinAddr returns the addresses on the join switch: 0 is the cluster router.
 func joinAddr(i int) []netip.Prefix {
 	return []netip.Prefix{netip.PrefixFrom(at("100.64.0.0", 1+i), 16), netip.PrefixFrom(at("fd98::", 1+i), 64)}
 }
@@ -149,7 +149,7 @@ func (nb *northbound) routerPort(name string, more map[string]any, networks ...n
 	return nb.add("Logical_Router_Port", row)
 }
 
-// toRouter is the port of a switch on the other side of a router's.
+// toRouter returns the switch port that faces a router's port.
 func (nb *northbound) toRouter(name, routerPort string) ovsdb.UUID {
 	return nb.add("Logical_Switch_Port", map[string]any{
 		"name": name, "type": "router", "addresses": []string{"router"}, "options": map[string]string{"router-port": routerPort},
@@ -176,7 +176,7 @@ func (nb *northbound) loadBalancers() {
 	nb.group = nb.add("Load_Balancer_Group", map[string]any{"name": "clusterLBGroup", "load_balancer": members})
 }
 
-// nodePorts writes the load balancers that a node has for itself.
+// nodePorts writes a node's own load balancers.
 func (nb *northbound) nodePorts(n int) {
 	nb.local = nil
 	for i := range nb.NodePorts {
@@ -198,7 +198,7 @@ func (nb *northbound) nodePorts(n int) {
 	}
 }
 
-// outsideAddr are the addresses of a node on the physical network.
+// outsideAddr returns the addresses of a node on the physical network.
 func outsideAddr(n int) []netip.Prefix {
 	return []netip.Prefix{netip.PrefixFrom(at("172.30.128.0", 10+n), 16), netip.PrefixFrom(at("fd00:172:30::8000", 10+n), 64)}
 }
@@ -261,8 +261,8 @@ func (nb *northbound) gateway(n int) {
 	}})
 }
 
-// networkPolicies writes an address set for each namespace, and policies that deny what comes to the pods of a namespace but
-// for TCP port 8080 from the next one.
+// networkPolicies writes an address set for each namespace, and policies that deny ingress to a namespace's pods except
+// TCP port 8080 from the next one.
 func (nb *northbound) networkPolicies() {
 	if nb.Policies == 0 {
 		return

@@ -12,22 +12,21 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Line is what was found in a line of text.
+// A Line is what was recognized in a line of text.
 type Line struct {
-	Names []decode.Name // in the order of their places
-	// Flow is the flow of the integration bridge that the line shows, or that
-	// matched in a step of a trace; nil if it is about none.
+	Names []decode.Name // ordered by offset
+	// Flow is the flow of the integration bridge that the line shows, or that a step of a trace matched; nil if none.
 	Flow *decode.Flow
 }
 
 // A DecodedLine is the JSON of a [Line]: docs/json.md.
 type DecodedLine struct {
-	Line  string              `json:"line"`  // without its line break and colours
-	Names []decode.Name       `json:"names"` // of its numbers, in their order
+	Line  string              `json:"line"`  // without its line break and colors
+	Names []decode.Name       `json:"names"` // of its numbers, in order
 	Flow  *decode.DecodedFlow `json:"flow,omitempty"`
 }
 
-// JSON returns the line as the contract has it.
+// JSON returns the line in its JSON form.
 func (l Line) JSON(text string) DecodedLine {
 	out := DecodedLine{Line: text, Names: append([]decode.Name{}, l.Names...)}
 	if l.Flow != nil {
@@ -37,55 +36,54 @@ func (l Line) JSON(text string) DecodedLine {
 	return out
 }
 
-// Options are what an [Annotator] knows of the text beside what it says itself.
+// Options are what an [Annotator] knows of the text beyond its content.
 type Options struct {
-	// Bridge is the one that dumps are of which name none; empty: unknown.
+	// Bridge is the bridge of dumps that name none; empty if unknown.
 	Bridge string
-	// Senders returns the flows of the integration bridge that send packets to groups.
-	// It is called when a group is met that no flow of the text explains; may be nil.
+	// Senders returns the flows of the integration bridge that send packets to groups. It is called for a group that
+	// no flow in the text explains; may be nil.
 	Senders func() []openflow.FlowEntry
 }
 
-// An Annotator names the numbers in the lines of a text, one after another. What it
-// remembers is bounded, however long the text is.
+// An Annotator names the numbers in successive lines of a text. Its memory is bounded, however long the text.
 type Annotator struct {
 	Options
 	namer *decode.Namer
 
 	tokens []token
 	names  []decode.Name
-	dump   string            // the bridge of the dump that goes by; empty: unknown
-	trace  []level           // where the trace that goes by is; empty outside of one
-	first  string            // the bridge that it began in
-	groups map[uint32]sender // as flows told
-	asked  bool              // for those that the text does not have
+	dump   string            // bridge of the current dump; empty if unknown
+	trace  []level           // position in the current trace; empty outside
+	first  string            // the bridge where it began
+	groups map[uint32]sender // as learned from flows
+	asked  bool              // Senders was called
 }
 
-// A sender is who sends packets to a group.
+// A sender is what sends packets to a group.
 type sender struct {
 	text     string // the load balancer or the route; may be empty
-	metadata uint64 // the datapath that the packets are in
+	metadata uint64 // the packets' datapath
 }
 
-// A level is where a trace is, at an indentation.
+// A level is the state of a trace at an indentation.
 type level struct {
 	indent         int
-	decode.Context // an empty bridge is unknown
+	decode.Context // Bridge is empty if unknown
 }
 
-// Bounds on what is remembered.
+// Memory bounds.
 const (
 	maxGroups = 1 << 14
 	maxLevels = 1 << 9
 )
 
-// New returns an Annotator that knows what n knows.
+// New returns an Annotator that uses n's names.
 func New(n *decode.Namer, o Options) *Annotator {
 	return &Annotator{Options: o, namer: n, dump: o.Bridge, groups: map[uint32]sender{}}
 }
 
-// Line names the numbers of the next line, which is without its line break and
-// colours. The result is good until the next call.
+// Line names the numbers in the next line, given without its line break and colors. The result is valid until the
+// next call.
 func (a *Annotator) Line(ctx context.Context, line string) Line {
 	a.tokens, a.names = scan(line, a.tokens[:0]), a.names[:0]
 	f := a.line(ctx, line)
@@ -127,7 +125,7 @@ func (a *Annotator) line(ctx context.Context, line string) *decode.Flow {
 	default:
 		if bridge, ok := commandOf(text); ok {
 			a.dump, a.trace, a.first = bridge, a.trace[:0], bridge
-			a.match(&decode.Context{Bridge: bridge}, 0, len(line)) // what is traced, or dumped
+			a.match(&decode.Context{Bridge: bridge}, 0, len(line)) // the traced or dumped flow
 			return nil
 		}
 		return a.step(ctx, line, text, indent)
@@ -135,8 +133,7 @@ func (a *Annotator) line(ctx context.Context, line string) *decode.Flow {
 	return nil
 }
 
-// commandOf finds the command that somebody pasted with its output, and the
-// bridge that it names.
+// commandOf finds a command pasted with its output, and its bridge.
 func commandOf(text string) (bridge string, ok bool) {
 	for _, command := range []string{"dump-flows ", "dump-groups ", "dump-ports-desc ", "ofproto/trace ", "ofproto/trace-packet-out ", "dump-tlv-map "} {
 		_, rest, found := strings.Cut(text, command)
@@ -151,7 +148,7 @@ func commandOf(text string) (bridge string, ok bool) {
 	return "", false
 }
 
-// add puts a name behind offset at, unless it is empty.
+// add puts a name at an offset, unless it is empty.
 func (a *Annotator) add(at int, field, value, name string) {
 	if name != "" {
 		a.names = append(a.names, decode.Name{At: at, Field: field, Value: value, Name: name})
@@ -169,7 +166,7 @@ func (a *Annotator) dumped(ctx context.Context, line string) *decode.Flow {
 	if p.OVN {
 		p.Bridge = a.namer.Bridge
 		if a.dump == "" {
-			a.dump = p.Bridge // and so will the flows be that follow
+			a.dump = p.Bridge // also for the flows that follow
 		}
 	}
 	seen := seenIn(a.tokens, actions)
@@ -180,7 +177,7 @@ func (a *Annotator) dumped(ctx context.Context, line string) *decode.Flow {
 		switch {
 		case p.Bridge != "":
 		case f.Flow == nil && len(f.Rows) == 0:
-			f = nil // another bridge's, for all that is known
+			f = nil // possibly another bridge's
 		default:
 			p.Bridge = a.namer.Bridge
 			a.dump = p.Bridge
@@ -194,8 +191,7 @@ func (a *Annotator) dumped(ctx context.Context, line string) *decode.Flow {
 	return f
 }
 
-// seenIn reads what the decoder wants to know of a line of dump-flows whose
-// actions begin at an offset.
+// seenIn extracts what the decoder needs from a line of dump-flows whose actions begin at an offset.
 func seenIn(tokens []token, actions int) decode.Seen {
 	seen := decode.Seen{Priority: 32768}
 	for _, t := range tokens {
@@ -224,8 +220,7 @@ func seenIn(tokens []token, actions int) decode.Seen {
 	return seen
 }
 
-// flow names the cookie and the table of a flow, in the part of the line
-// before an offset.
+// flow names a flow's cookie and table in the line up to an offset.
 func (a *Annotator) flow(f *decode.Flow, before int) {
 	for _, t := range a.tokens {
 		if t.start >= before || t.depth > 0 {
@@ -240,8 +235,8 @@ func (a *Annotator) flow(f *decode.Flow, before int) {
 	}
 }
 
-// match names the fields of a match or of a flow between two offsets. The
-// datapath may stand behind what depends on it.
+// match names the fields of a match or flow between two offsets. The datapath may come after fields that depend on
+// it.
 func (a *Annotator) match(p *decode.Context, from, to int) {
 	for _, t := range a.tokens {
 		if t.start < from || t.end > to || t.form != assigned || t.depth > 0 {
@@ -266,8 +261,7 @@ func (a *Annotator) match(p *decode.Context, from, to int) {
 	}
 }
 
-// actions names the actions from an offset on, in the place that the match
-// left; f is the flow that they are of, if that is known.
+// actions names the actions from an offset on, starting at the match's place; f is their flow, if known.
 func (a *Annotator) actions(ctx context.Context, p decode.Context, from int, f *decode.Flow) {
 	scopes := []decode.Context{p}
 	for _, t := range a.tokens {
@@ -284,7 +278,7 @@ func (a *Annotator) actions(ctx context.Context, p decode.Context, from int, f *
 	}
 }
 
-// action names an action, and changes the place as it does.
+// action names an action, and updates the place as it does.
 func (a *Annotator) action(ctx context.Context, t token, p *decode.Context, f *decode.Flow) {
 	switch t.form {
 	case written, now:
@@ -342,7 +336,7 @@ func (a *Annotator) action(ctx context.Context, t token, p *decode.Context, f *d
 	}
 }
 
-// port names an OpenFlow port that is written as a number or as a name.
+// port names an OpenFlow port written as a number or name.
 func (a *Annotator) port(bridge, text string) string {
 	if n, ok := number(text); ok {
 		return a.namer.PortName(bridge, packet.PortID{Number: uint32(n & 0xffff)})
@@ -350,8 +344,7 @@ func (a *Annotator) port(bridge, text string) string {
 	return a.namer.PortName(bridge, packet.PortID{Name: strings.Trim(text, `"`)})
 }
 
-// groupName names a group. The flow is the one that sends packets to it, nil if
-// only the number is known.
+// groupName names a group. f is the flow that sends packets to it, nil if only the number is known.
 func (a *Annotator) groupName(id uint32, f *decode.Flow) string {
 	if f != nil {
 		a.sends(id, f)
@@ -359,14 +352,14 @@ func (a *Annotator) groupName(id uint32, f *decode.Flow) string {
 	return a.namer.GroupName(id, a.groups[id].text)
 }
 
-// sends keeps which flow sends packets to a group.
+// sends records which flow sends packets to a group.
 func (a *Annotator) sends(id uint32, f *decode.Flow) {
 	if len(a.groups) < maxGroups {
 		a.groups[id] = sender{text: f.Balances(), metadata: f.Seen.Metadata}
 	}
 }
 
-// askSenders learns from the node's own flows who sends packets to groups, once.
+// askSenders learns the groups' senders from the node's own flows, once.
 func (a *Annotator) askSenders(ctx context.Context) {
 	if a.asked || a.Senders == nil {
 		return
@@ -393,7 +386,7 @@ func (a *Annotator) askSenders(ctx context.Context) {
 func (a *Annotator) group(ctx context.Context, line string) {
 	p := decode.Context{Bridge: a.dump}
 	if p.Bridge == "" {
-		p.Bridge = a.namer.Bridge // no other bridge of an OVN deployment has groups
+		p.Bridge = a.namer.Bridge // only OVN's integration bridge has groups
 	}
 	for _, t := range a.tokens {
 		n, ok := number(t.value)
@@ -412,8 +405,7 @@ func (a *Annotator) group(ctx context.Context, line string) {
 	a.actions(ctx, p, 0, nil)
 }
 
-// meter names the first line of a meter of dump-meters or of meter-stats. No other
-// bridge of an OVN deployment has meters.
+// meter names the first line of a meter in dump-meters or meter-stats. Only OVN's integration bridge has meters.
 func (a *Annotator) meter() {
 	for _, t := range a.tokens {
 		if n, ok := number(t.value); ok && t.key == "meter" {
@@ -422,15 +414,14 @@ func (a *Annotator) meter() {
 	}
 }
 
-// tlv names the numbers in a line of dump-tlv-map that ends at an offset.
+// tlv names the numbers in a line of dump-tlv-map, up to an offset.
 func (a *Annotator) tlv(text string, end int) {
 	if index, ok := decode.OVNOption(openflow.ParseTLVMap(text)); ok {
 		a.add(end, "tun_metadata", fmt.Sprint("tun_metadata", index), "OVN: from which logical port to which")
 	}
 }
 
-// portDesc names the port in the first of its lines in dump-ports-desc,
-// " 3(eth0): addr:…".
+// portDesc names the port in its first line of dump-ports-desc, " 3(eth0): addr:…".
 func (a *Annotator) portDesc(line, text string) {
 	number, rest, _ := strings.Cut(text, "(")
 	name, _, ok := strings.Cut(rest, "): addr:")

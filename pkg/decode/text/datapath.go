@@ -17,7 +17,7 @@ func (a *Annotator) datapathFlow(ctx context.Context, line string) {
 	a.datapathActions(ctx, line, actions+len("actions:"))
 }
 
-// datapathFields names fields as the datapath writes them, between two offsets.
+// datapathFields names fields in OVS datapath notation, between two offsets.
 func (a *Annotator) datapathFields(ctx context.Context, line string, from, to int) {
 	var p decode.Context
 	p.VXLAN = strings.Contains(line[from:min(to, len(line))], "vxlan")
@@ -58,7 +58,7 @@ func (a *Annotator) datapathField(ctx context.Context, line string, t token, p *
 	}
 }
 
-// ovnClass is the class of the options of Geneve that OVN writes.
+// ovnClass is the class of OVN's Geneve options.
 const ovnClass = 0x102
 
 // geneveOption names OVN's option, "class=0x102,type=0x80,len=4,0x10003", whose
@@ -81,7 +81,7 @@ func beforeMask(text string) string {
 	return value
 }
 
-// datapathActions names the actions of the datapath from an offset on.
+// datapathActions names OVS datapath actions from an offset on.
 func (a *Annotator) datapathActions(ctx context.Context, line string, from int) {
 	a.datapathFields(ctx, line, from, maxLine)
 	depth := 0
@@ -104,7 +104,7 @@ func (a *Annotator) datapathActions(ctx context.Context, line string, from int) 
 	}
 }
 
-// connection names the numbers in a line of dpctl/dump-conntrack or of conntrack(8).
+// connection names the numbers in a line of dpctl/dump-conntrack or conntrack(8).
 func (a *Annotator) connection() {
 	for _, t := range a.tokens {
 		switch t.key {
@@ -116,7 +116,7 @@ func (a *Annotator) connection() {
 	}
 }
 
-// captured names the numbers in what tcpdump(8) prints of a packet in a tunnel.
+// captured names the numbers in tcpdump(8) output for a tunneled packet.
 func (a *Annotator) captured(line string) {
 	var p decode.Context
 	p.VXLAN = strings.Contains(line, "VXLAN")

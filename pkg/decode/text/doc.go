@@ -1,21 +1,19 @@
-// Package text puts names behind the numbers of OVN in pasted text. Parsed flows
-// get theirs from [decode.Namer], which this package asks, too.
+// Package text adds names to the OVN numbers in pasted text. Parsed flows are named by [decode.Namer], which this
+// package also uses.
 //
 // # What is read
 //
-// Lines of ovs-ofctl dump-flows, dump-groups and dump-ports-desc, of
-// ofproto/trace, dpctl/dump-flows and dpctl/dump-conntrack, of tcpdump(8) about
-// tunnels, from all releases, whole or cut, with other text around them. A line is
-// scanned for numbers, not parsed: a [decode.Name] goes behind each that is
-// recognised, and everything else stays as it is.
+// Lines of ovs-ofctl dump-flows, dump-groups and dump-ports-desc, of ofproto/trace, dpctl/dump-flows and
+// dpctl/dump-conntrack, and of tcpdump(8) for tunnels, from all releases, complete or truncated, mixed with other
+// text. A line is scanned for numbers, not parsed: a [decode.Name] follows each recognized number, and everything
+// else is unchanged.
 //
 // # What a number depends on
 //
-// reg15 means something in a datapath, in_port in a bridge, a stage in a kind of
-// datapath. Within a line the match says which, and actions that write metadata
-// change it for what follows. Across the lines of a trace the [Annotator] follows
-// the indentation. If the bridge is uncertain, ports get no names: a wrong name is
-// worse than none.
+// The meaning of reg15 depends on the datapath, of in_port on the bridge, of a table on the kind of datapath. Within
+// a line the match tells which, and actions that set metadata change it for what follows. Across the lines of a trace
+// the [Annotator] follows the indentation. If the bridge is uncertain, ports get no names: a wrong name is worse than
+// none.
 //
 // # Without a database
 //

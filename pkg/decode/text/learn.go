@@ -7,8 +7,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode"
 )
 
-// Learn takes from a line what it says of the chassis, and names nothing. Of a
-// text that can be read twice every line is learned from first.
+// Learn learns about the chassis from a line, without naming anything. For a text that can be read twice, every line
+// is learned first.
 func (a *Annotator) Learn(line string) {
 	if a.learnStep(line) {
 		return
@@ -26,8 +26,8 @@ func (a *Annotator) Learn(line string) {
 	a.namer.Learn(seenIn(a.tokens, actions))
 }
 
-// learnStep is Learn for a step of a trace, which says enough where its match
-// names the datapath. It reports whether the line is one.
+// learnStep is Learn for a step of a trace, which is useful if its match names the datapath. It reports whether the
+// line is a step.
 func (a *Annotator) learnStep(line string) bool {
 	text := strings.TrimLeft(line, " ")
 	table, _, ok := strings.Cut(text[:min(len(text), len("255. "))], ". ")
@@ -55,8 +55,8 @@ func (a *Annotator) learnStep(line string) bool {
 	return true
 }
 
-// Calibrate has the decoder learn the tables from what was learned from lines.
+// Calibrate has the decoder learn the tables from the lines learned.
 func (a *Annotator) Calibrate(ctx context.Context) { a.namer.Calibrate(ctx) }
 
-// Recalibrate is Calibrate if twice as much is known as the last time.
+// Recalibrate calls Calibrate if twice as much is known as last time.
 func (a *Annotator) Recalibrate(ctx context.Context) { a.namer.Recalibrate(ctx) }

@@ -2,7 +2,7 @@ package text
 
 import "strings"
 
-// A form is how a key and its value are written.
+// A form is the notation of a key and its value.
 type form uint8
 
 const (
@@ -14,17 +14,16 @@ const (
 	spaced               // key value
 )
 
-// A token is a key with a value in a line.
+// A token is a key and its value in a line.
 type token struct {
 	form       form
 	key, value string
-	lo, bits   int // which bits of key the value is for, if not all: the lowest, and how many
-	start, end int // of the whole of it in the line
-	depth      int // how many parentheses are open around it
+	lo, bits   int // the bits of key that the value covers, if not all: lowest and count
+	start, end int // offsets of the token in the line
+	depth      int // number of enclosing parentheses
 }
 
-// scan appends the tokens of a line. It looks at each byte a bounded number of
-// times, whatever the line holds.
+// scan appends the tokens of a line. It visits each byte a bounded number of times, whatever the line holds.
 func scan(line string, tokens []token) []token {
 	depth := 0
 	for i := 0; i < len(line); {
@@ -45,7 +44,7 @@ func scan(line string, tokens []token) []token {
 			for i++; i < len(line) && (letter(line[i]) || digit(line[i])); i++ {
 			}
 			t := token{key: line[start:i], start: start, depth: depth}
-			if i == len(line) || digit(c) || !t.read(line, i) { // a number is no beginning of a word
+			if i == len(line) || digit(c) || !t.read(line, i) { // no word starts with a digit
 				continue
 			}
 			tokens = append(tokens, t)
@@ -57,14 +56,13 @@ func scan(line string, tokens []token) []token {
 	return tokens
 }
 
-// read reads what stands behind the key, which ends at i. It reports whether
-// that is a value.
+// read reads what follows the key, which ends at i. It reports whether that is a value.
 func (t *token) read(line string, i int) bool {
 	switch line[i] {
 	case '=':
 		t.form, t.value, t.end = assigned, "", i+1
 		if t.key == "actions" || i+1 < len(line) && (line[i+1] == '(' || line[i+1] == '{') {
-			return true // what follows is a list
+			return true // a list follows
 		}
 		t.end = valueEnd(line, i+1)
 		t.value = line[i+1 : t.end]
@@ -112,7 +110,7 @@ func (t *token) read(line string, i int) bool {
 	return true
 }
 
-// writes turns set_field:VALUE->key into the key that is written.
+// writes turns set_field:VALUE->key into the key it writes.
 func (t *token) writes() bool {
 	i := strings.LastIndex(t.value, "->")
 	if i < 0 {
@@ -130,7 +128,7 @@ func (t *token) writes() bool {
 	return true
 }
 
-// span reads "[a..b]", "[a]" or "[]" and returns its length, 0 if it is none.
+// span parses "[a..b]", "[a]" or "[]" and returns its length, 0 if invalid.
 func (t *token) span(s string) int {
 	end := strings.IndexByte(s[:min(len(s), 16)], ']')
 	if end < 0 {
@@ -152,7 +150,7 @@ func (t *token) span(s string) int {
 	return end + 1
 }
 
-// valueEnd is where the value ends that begins at i.
+// valueEnd returns the end of the value that begins at i.
 func valueEnd(line string, i int) int {
 	for i < len(line) {
 		switch line[i] {
@@ -167,11 +165,10 @@ func valueEnd(line string, i int) int {
 	return i
 }
 
-// maxQuoted bounds a quoted name, and with it how often a byte is looked at.
+// maxQuoted limits a quoted name, and thus how often a byte is visited.
 const maxQuoted = 1 << 10
 
-// quoted is the offset behind the quoted string that begins at i; one that does
-// not end is none.
+// quoted returns the offset after the quoted string that begins at i; an unterminated one does not count.
 func quoted(line string, i int) int {
 	for j := i + 1; j < min(len(line), i+maxQuoted); j++ {
 		switch line[j] {
@@ -187,7 +184,7 @@ func quoted(line string, i int) int {
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// number reads a decimal number, or a hexadecimal one behind 0x, of 64 bits.
+// number parses a 64-bit number, decimal or hexadecimal with 0x.
 func number(s string) (uint64, bool) {
 	if hex, ok := strings.CutPrefix(s, "0x"); ok {
 		return digits(hex, 16)

@@ -8,13 +8,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// begin is at "Flow:", the first line of a pass of a trace.
+// begin handles "Flow:", the first line of a pass of a trace.
 func (a *Annotator) begin(indent int) {
 	a.trace = append(a.trace[:0], level{indent: indent, Context: decode.Context{Bridge: a.dump}})
 	a.first = a.dump
 }
 
-// fields names the flow that a pass begins with, which says where it is.
+// fields names the flow at the start of a pass, which also sets the place.
 func (a *Annotator) fields(_ context.Context, bridge string) {
 	p := decode.Context{Bridge: bridge}
 	if p.Bridge == "" {
@@ -26,10 +26,10 @@ func (a *Annotator) fields(_ context.Context, bridge string) {
 	}
 }
 
-// maxLine is beyond the end of any line.
+// maxLine exceeds the length of any line.
 const maxLine = int(^uint(0) >> 1)
 
-// enter is at `bridge("br-int")` in a trace.
+// enter handles `bridge("br-int")` in a trace.
 func (a *Annotator) enter(indent int, text string) {
 	name := strings.TrimSuffix(strings.TrimPrefix(text, "bridge("), ")")
 	if unquoted, err := packet.UnquoteName(name); err == nil {
@@ -45,8 +45,8 @@ func (a *Annotator) enter(indent int, text string) {
 	p.Bridge = name
 }
 
-// level is the place of a trace at an indentation: what hangs deeper is over. It
-// is a copy of the place around it when there was none.
+// level returns the place of a trace at an indentation and closes deeper levels. A new level starts as a copy of the
+// enclosing one.
 func (a *Annotator) level(indent int) *decode.Context {
 	for len(a.trace) > 0 && a.trace[len(a.trace)-1].indent > indent {
 		a.trace = a.trace[:len(a.trace)-1]
@@ -60,8 +60,8 @@ func (a *Annotator) level(indent int) *decode.Context {
 	return &a.trace[len(a.trace)-1].Context
 }
 
-// step names the numbers in a line of a trace: a lookup in a table, an action, what came of
-// it. Outside of a trace it names the numbers in what a line says of itself.
+// step names the numbers in a line of a trace: a table lookup, an action, its outcome. Outside a trace it names what
+// the line itself determines.
 func (a *Annotator) step(ctx context.Context, line, text string, indent int) *decode.Flow {
 	if strings.HasPrefix(text, "=====") || strings.HasPrefix(text, "-----") {
 		return nil
@@ -82,7 +82,7 @@ func (a *Annotator) step(ctx context.Context, line, text string, indent int) *de
 			a.add(t.end, "table", t.value, a.namer.Target(ctx, int(n&0xff), p.Metadata))
 		}
 	}
-	if len(a.trace) == 0 { // a match, or a packet, that somebody wrote down
+	if len(a.trace) == 0 { // a match or a packet on its own
 		a.match(p, 0, len(line))
 	}
 	a.actions(ctx, *p, 0, nil)
@@ -90,8 +90,7 @@ func (a *Annotator) step(ctx context.Context, line, text string, indent int) *de
 	return nil
 }
 
-// move changes the place of a trace as an action on a line of its own does. What
-// a clone does stays in it.
+// move updates the place of a trace for an action on its own line. Changes within a clone stay in it.
 func (a *Annotator) move(p *decode.Context) {
 	for _, t := range a.tokens {
 		if n, ok := number(t.value); ok && t.depth == 0 && t.lo == 0 && (t.form == written || t.form == now) {
@@ -105,8 +104,7 @@ func (a *Annotator) move(p *decode.Context) {
 	}
 }
 
-// lookup names " 8. ip,metadata=0x5, priority 50, cookie 0x88177e0"; the
-// number of the table ends at an offset.
+// lookup names " 8. ip,metadata=0x5, priority 50, cookie 0x88177e0"; the table number ends at an offset.
 func (a *Annotator) lookup(ctx context.Context, p *decode.Context, line string, end int) *decode.Flow {
 	from, to := end+2, len(line)
 	seen := seenIn(nil, 0)

@@ -36,7 +36,7 @@ func (a *Annotator) field(t token, at decode.Context) {
 	a.add(t.end, f.Name, t.value, name(f, value, mask, t.lo, at))
 }
 
-// fieldCalled finds a field by what text calls it, of those that have names.
+// fieldCalled finds a field by its name in text, if its values have names.
 func fieldCalled(key string) (*packet.Field, bool) {
 	switch key {
 	case "zone":
@@ -50,7 +50,7 @@ func fieldCalled(key string) (*packet.Field, bool) {
 	return f, ok && decode.HasNames(f)
 }
 
-// userdata says what ovn-controller is asked to do by "00.00.00.12.…".
+// userdata describes what "00.00.00.12.…" asks ovn-controller to do.
 func (a *Annotator) userdata(ctx context.Context, text string, at decode.Context) string {
 	data, err := hex.DecodeString(strings.ReplaceAll(text, ".", ""))
 	if err != nil {

@@ -43,7 +43,7 @@ func Choose(s Selection) ([]*doctor.Check, error) {
 	return out, nil
 }
 
-// Find is the check with a name; nil: there is none.
+// Find returns the named check; nil if there is none.
 func Find(name string) *doctor.Check {
 	for _, c := range All {
 		if c.Name == name {
@@ -53,7 +53,7 @@ func Find(name string) *doctor.Check {
 	return nil
 }
 
-// Categories are the categories of all checks, in their order.
+// Categories returns the categories of all checks, in their order.
 func Categories() []string {
 	var out []string
 	for _, c := range All {

@@ -76,8 +76,8 @@ bridge, and does not choose between two links.`,
 	}),
 }
 
-// uplinkFor is the link to attach to a bridge: the one of that name, the one that the bridge
-// names, or the only one that could be it.
+// uplinkFor returns the link to attach to a bridge: the one with that name, the one the bridge names, or the only
+// candidate.
 func uplinkFor(h *snapshot.Host, n *node.Network, u facts.Uplink, name string) (*node.Link, error) {
 	if name = cmp.Or(name, u.Link()); name != "" {
 		l, err := link(n, name)
@@ -129,7 +129,7 @@ func attachable(h *snapshot.Host, n *node.Network, l *node.Link, bridge string) 
 	return nil
 }
 
-// patched are a bridge and those that patch ports join to it.
+// patched returns a bridge and those that patch ports join to it.
 func patched(s *snapshot.Switch, bridge string) []string {
 	bridgeOf := map[string]string{}
 	for _, p := range s.BridgeInterfaces() {
@@ -147,8 +147,8 @@ func patched(s *snapshot.Switch, bridge string) []string {
 	return found
 }
 
-// transientPorts reports whether this host's ports are marked as ones that are deleted
-// when Open vSwitch starts, and how that is known.
+// transientPorts reports whether this host's ports are marked for deletion when Open vSwitch starts, and how that is
+// known.
 func transientPorts(h *snapshot.Host) (bool, string, error) {
 	s, err := h.Switch()
 	if err != nil {
@@ -170,7 +170,7 @@ func transientPorts(h *snapshot.Host) (bool, string, error) {
 	return false, "", nil
 }
 
-// addPort is the step that makes a link a port of a bridge.
+// addPort returns the step that makes a link a port of a bridge.
 func addPort(u facts.Uplink, name string, transient bool) fixes.Step {
 	port := fixes.Row{"name": name, "interfaces": []ovsdb.UUID{ovsdb.Named("interface")}}
 	classic := fixes.Command("ovs-vsctl --may-exist add-port %s %s", u.Bridge.Name, name)
@@ -189,7 +189,7 @@ func addPort(u facts.Uplink, name string, transient bool) fixes.Step {
 	}
 }
 
-// uplinkOf is the bridge of a name with its uplink.
+// uplinkOf returns the named bridge with its uplink.
 func uplinkOf(h *snapshot.Host, bridge string) (facts.Uplink, error) {
 	uplinks, err := facts.UplinksOf(h)
 	if err != nil {
@@ -206,7 +206,7 @@ func uplinkOf(h *snapshot.Host, bridge string) (facts.Uplink, error) {
 	return facts.Uplink{Bridge: b}, err
 }
 
-// onUplink is what plans for the bridge of this host that BRIDGE names, with its uplink and its link, which can carry addresses.
+// onUplink plans for this host's bridge in BRIDGE, with its uplink and its link, which can carry addresses.
 func onUplink(plan func(*snapshot.Host, *node.Network, facts.Uplink, fixes.Args) (*fixes.Plan, error)) planner {
 	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		h, n, err := localNetwork(d)

@@ -12,7 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// setID is the step that sets a key of Open_vSwitch.external_ids; nil removes it.
+// setID returns the step that sets a key of Open_vSwitch.external_ids; nil removes it.
 func setID(sw *snapshot.Switch, key string, value any, what string) fixes.Step {
 	return idSet(sw, key, value, what).Step()
 }
@@ -28,7 +28,7 @@ func listProposals(ps []facts.Proposal) string {
 	return strings.Join(namesOf(ps, func(p facts.Proposal) string { return fmt.Sprintf("%s (%s)", p.Value, p.From) }), ", ")
 }
 
-// checkSetting is what is wrong with a value for a key, or nil.
+// checkSetting returns what is wrong with a value for a key, or nil.
 func checkSetting(h *snapshot.Host, key, value string) error {
 	switch key {
 	case "system-id":
@@ -66,7 +66,7 @@ func checkEncapIPs(h *snapshot.Host, value string) error {
 	return nil
 }
 
-// chassisNamed finds a chassis by its system-id, or by a hostname that only one has.
+// chassisNamed finds a chassis by system-id, or by a unique hostname.
 func chassisNamed(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapshot.Southbound, *sb.Chassis, error) {
 	var names []string
 	var zone *snapshot.Zone
@@ -96,7 +96,7 @@ func chassisNamed(d *snapshot.Deployment, name string) (*snapshot.Zone, *snapsho
 	return nil, nil, nil, fmt.Errorf("%d chassis have the hostname %s: name one of %s by its system-id", len(found), name, several(names))
 }
 
-// chosenChassis is the chassis that a person names, else the one that was meant.
+// chosenChassis returns the chassis that a person names, else the intended one.
 func chosenChassis(rows *snapshot.Southbound, wanted string, meant *sb.Chassis) (*sb.Chassis, error) {
 	var names []string
 	for c := range rows.OwnChassis() {
@@ -117,5 +117,5 @@ func chosenChassis(rows *snapshot.Southbound, wanted string, meant *sb.Chassis) 
 	return nil, fmt.Errorf("no chassis %q; there are %s", wanted, several(names))
 }
 
-// chassisText is a chassis for people: its system-id and its hostname.
+// chassisText formats a chassis: its system-id and hostname.
 func chassisText(c sb.Chassis) string { return fmt.Sprintf("%s (%s)", c.Name, c.Hostname) }

@@ -8,7 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// ClearIfaceID removes the iface-id of an interface that has it by mistake.
+// ClearIfaceID removes an interface's mistaken iface-id.
 var ClearIfaceID = &fixes.Repair{
 	Name: "clear-iface-id",
 	Doc: `Remove the iface-id of an interface that has it by mistake
@@ -32,7 +32,7 @@ shows which of them is wrong, and if the interface is the only one.`,
 	}),
 }
 
-// checkWrong refuses for an interface that is not known to be the wrong one of several.
+// checkWrong refuses an interface that is not known to be the wrong one of several.
 func checkWrong(h *snapshot.Host, sw *snapshot.Switch, iface snapshot.BridgeInterface) error {
 	id := iface.ExternalIDs["iface-id"]
 	if id == "" {

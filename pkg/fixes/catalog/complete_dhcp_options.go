@@ -12,7 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
-// CompleteDHCPOptions adds what DHCP options lack.
+// CompleteDHCPOptions adds missing DHCP options.
 var CompleteDHCPOptions = &fixes.Repair{
 	Name: "complete-dhcp-options",
 	Doc: `Add what DHCP options lack

@@ -10,9 +10,8 @@ import (
 // daemonStaysUp is why the start of a daemon cannot be undone.
 const daemonStaysUp = "a daemon that was started is not stopped again"
 
-// startDaemon is the plan that makes a daemon of the host reply again: a stopped one is
-// started, one that hangs is killed and started. It refuses for one that replies, and
-// for one in a container, which is not the host's to start.
+// startDaemon returns the plan that makes a host's daemon reply again: a stopped one is started, a hung one is killed
+// and started. It refuses one that replies, and one in a container, which is not the host's to start.
 func startDaemon(h *snapshot.Host, daemon, touches string) (*fixes.Plan, error) {
 	if err := notContained(h, daemon); err != nil {
 		return nil, err
@@ -46,7 +45,7 @@ func startDaemon(h *snapshot.Host, daemon, touches string) (*fixes.Plan, error) 
 	return plan, nil
 }
 
-// notContained refuses for a daemon that runs in a container.
+// notContained refuses a daemon that runs in a container.
 func notContained(h *snapshot.Host, daemon string) error {
 	processes, err := h.Processes()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // databaseParam is the parameter of repairs that change a database.
 var databaseParam = fixes.Param{Name: "DATABASE", Doc: "OVN_Northbound or OVN_Southbound (nb, sb)"}
 
-// databaseNamed is the database that an argument names.
+// databaseNamed returns the database that an argument names.
 func databaseNamed(arg string) (string, error) {
 	switch strings.ToLower(arg) {
 	case "ovn_northbound", "nb", "northbound":
@@ -23,7 +23,7 @@ func databaseNamed(arg string) (string, error) {
 	return "", fmt.Errorf("no database %q; there are OVN_Northbound (nb) and OVN_Southbound (sb)", arg)
 }
 
-// localServer is this host's server of a database.
+// localServer returns this host's server of a database.
 func localServer(d *snapshot.Deployment, database string) (*snapshot.Host, *snapshot.Server, error) {
 	h := d.Local()
 	if h == nil {
@@ -42,7 +42,7 @@ func localServer(d *snapshot.Deployment, database string) (*snapshot.Host, *snap
 	return h, s, nil
 }
 
-// onServer is what plans for this host's server of the database that DATABASE names.
+// onServer plans for this host's server of the database in DATABASE.
 func onServer(plan func(*snapshot.Host, *snapshot.Server, fixes.Args) (*fixes.Plan, error)) planner {
 	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		database, err := databaseNamed(a["DATABASE"])
@@ -57,7 +57,7 @@ func onServer(plan func(*snapshot.Host, *snapshot.Server, fixes.Args) (*fixes.Pl
 	}
 }
 
-// onConnections is what plans for the Connection rows of the database that DATABASE names.
+// onConnections plans for the Connection rows of the database in DATABASE.
 func onConnections(plan func(*snapshot.Zone, string, []snapshot.Connection, fixes.Args) (*fixes.Plan, error)) planner {
 	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		database, err := databaseNamed(a["DATABASE"])
@@ -76,7 +76,7 @@ func onConnections(plan func(*snapshot.Zone, string, []snapshot.Connection, fixe
 	}
 }
 
-// onLeader is what plans for this host's member of the database that DATABASE names, which must lead its cluster.
+// onLeader plans for this host's member of the database in DATABASE, which must lead its cluster.
 func onLeader(repair string, plan func(*snapshot.Host, *snapshot.Server, *snapshot.Member, fixes.Args) (*fixes.Plan, error)) planner {
 	return onServer(func(h *snapshot.Host, s *snapshot.Server, a fixes.Args) (*fixes.Plan, error) {
 		m, err := h.Member(s.Database)
@@ -103,7 +103,7 @@ func leading(m *snapshot.Member, repair string) error {
 	return fixes.Refuse("bring the cluster's other members up first", "%s has no leader", m.Database)
 }
 
-// zoneOf is the first zone whose database can be reached, and that database.
+// zoneOf returns the first zone whose database is reachable, and that database.
 func zoneOf(d *snapshot.Deployment, database string) (*snapshot.Zone, ovsdb.Reader, error) {
 	var first error
 	for _, z := range d.Zones {
@@ -125,7 +125,7 @@ func zoneOf(d *snapshot.Deployment, database string) (*snapshot.Zone, ovsdb.Read
 	return nil, nil, first
 }
 
-// globalTable is the table with the one row about the database itself.
+// globalTable returns the table with the one row about the database itself.
 func globalTable(database string) string {
 	if database == "OVN_Northbound" {
 		return "NB_Global"
@@ -133,7 +133,7 @@ func globalTable(database string) string {
 	return "SB_Global"
 }
 
-// databaseTool is the classic command for a database.
+// databaseTool returns the classic command for a database.
 func databaseTool(database string) string {
 	if database == "OVN_Northbound" {
 		return "ovn-nbctl"

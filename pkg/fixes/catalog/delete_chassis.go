@@ -55,7 +55,7 @@ VTEPs.`,
 	},
 }
 
-// checkDead refuses unless it is certain that a chassis is dead, and that nothing is lost with it.
+// checkDead refuses unless a chassis is certainly dead, and nothing is lost with it.
 func checkDead(z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis, death facts.Death) error {
 	switch {
 	case snapshot.Elsewhere(c):
@@ -77,7 +77,7 @@ func checkDead(z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis, deat
 	return nil
 }
 
-// chassisRows are the changes that delete a chassis with its Encap and Chassis_Private rows.
+// chassisRows returns the changes that delete a chassis with its Encap and Chassis_Private rows.
 func chassisRows(d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis) ([]fixes.Change, error) {
 	db, err := z.SB()
 	if err != nil {
@@ -98,7 +98,7 @@ func chassisRows(d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.South
 	if err != nil {
 		return nil, err
 	}
-	// Its private row is deleted with it, and itself names the chassis that it is of.
+	// Its private row is deleted with it, and itself refers to its chassis.
 	rows[0].In = slices.DeleteFunc(rows[0].In, func(r fixes.Ref) bool { return r.Table == "Chassis_Private" })
 	return append(changes, rows...), nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DeleteFDB makes a switch forget behind which port it has seen a MAC address.
+// DeleteFDB makes a switch forget the port behind which it saw a MAC address.
 var DeleteFDB = &fixes.Repair{
 	Name: "delete-fdb",
 	Doc: `Make a switch forget behind which port it has seen a MAC address

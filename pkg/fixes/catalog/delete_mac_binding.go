@@ -56,7 +56,7 @@ the router resolves the address again, by ARP or neighbour discovery.`,
 	},
 }
 
-// forget is the step that deletes a row that nodes have learned.
+// forget returns the step that deletes a row that nodes have learned.
 func forget(d *snapshot.Deployment, z *snapshot.Zone, row ovsdb.Row, id ovsdb.UUID, what string) (fixes.Rows, error) {
 	step := fixes.Rows{DB: "OVN_Southbound", Zone: z.Name, What: what, Classic: []string{fmt.Sprintf("ovn-sbctl destroy %s %s", row.Table(), id)}}
 	db, err := z.SB()

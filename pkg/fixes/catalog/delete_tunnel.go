@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DeleteTunnel removes a tunnel of another manager that conflicts with one of OVN's.
+// DeleteTunnel removes another manager's tunnel that conflicts with one of OVN's.
 var DeleteTunnel = &fixes.Repair{
 	Name: "delete-tunnel",
 	Doc: `Remove a tunnel that conflicts with one of OVN's
@@ -65,7 +65,7 @@ func planDeleteTunnel(h *snapshot.Host, s *snapshot.Switch, p snapshot.BridgeInt
 		}},
 	}
 	if ovn := all[i]; ovn.OFNumber() == 0 {
-		// Open vSwitch tried OVN's tunnel while this one was there, and tries again when any port changes.
+		// Open vSwitch failed to add OVN's tunnel while this one existed, and retries when any port changes.
 		retry := fixes.Set{
 			DB: "Open_vSwitch", What: "make Open vSwitch try port " + ovn.Port.Name + " again",
 			Row: ovn.Port, Columns: fixes.Row{"other_config:ovnctl-retry": "true"}, Classic: []string{},

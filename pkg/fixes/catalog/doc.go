@@ -1,6 +1,5 @@
-// Package catalog is the catalogue of repairs: each says, from what is there now,
-// which steps remove one kind of fault. It changes nothing; pkg/fixes carries plans
-// out.
+// Package catalog is the catalogue of repairs: each determines, from the current state, which steps remove one kind of
+// fault. It changes nothing; pkg/fixes carries plans out.
 //
-// One file each, named after the repair.
+// Each file is named after its repair.
 package catalog

@@ -11,7 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// DropVXLAN makes a node use Geneve and not VXLAN.
+// DropVXLAN makes a node use Geneve instead of VXLAN.
 var DropVXLAN = &fixes.Repair{
 	Name: "drop-vxlan",
 	Doc: `Make a node use Geneve tunnels only
@@ -57,7 +57,7 @@ would become unreachable.`,
 	}),
 }
 
-// onlyVXLAN refuses because of a chassis that would become unreachable.
+// onlyVXLAN refuses if a chassis would become unreachable.
 func onlyVXLAN(c *sb.Chassis) error {
 	return fixes.Refuse("give it Geneve first: on "+c.Hostname+": ovnctl fix drop-vxlan", "chassis %s has only VXLAN and would become unreachable", c.Hostname)
 }

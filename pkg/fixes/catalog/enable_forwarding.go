@@ -51,10 +51,10 @@ leaves the file to you.`,
 	},
 }
 
-// forwardingSetting is the kernel setting that an argument names, and its right value.
+// forwardingSetting returns the kernel setting that an argument names, and its right value.
 func forwardingSetting(arg string) (name, value string, err error) {
 	name = arg
-	if !strings.Contains(arg, "/") { // a link's name may have dots
+	if !strings.Contains(arg, "/") { // link names may contain dots
 		name = strings.ReplaceAll(arg, ".", "/")
 	}
 	parts := strings.Split(name, "/")
@@ -69,8 +69,8 @@ func forwardingSetting(arg string) (name, value string, err error) {
 	return "", "", fmt.Errorf("setting %q: not one of forwarding or rp_filter, such as net/ipv4/ip_forward", arg)
 }
 
-// kept are the settings of links that the kernel overwrites when it sets that of all links,
-// so that they can be undone.
+// kept returns the per-link settings that the kernel overwrites when it sets the one for all links, so that they can be
+// undone.
 func kept(n *node.Network, name string) []fixes.LinkChange {
 	family := map[string]string{
 		"net/ipv4/ip_forward":          "net/ipv4/conf/",

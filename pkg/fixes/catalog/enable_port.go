@@ -44,7 +44,7 @@ management system that disabled the port on purpose disables it again.`,
 	},
 }
 
-// enable is the plan that sets a row's column enabled to true.
+// enable returns the plan that sets a row's column enabled to true.
 func enable(set fixes.Set, what string, enabled ovsdb.Set[bool], ids map[string]string, touches string) (*fixes.Plan, error) {
 	if !facts.Off(enabled) {
 		return nil, fixes.Refuse("", "%s is enabled", what)

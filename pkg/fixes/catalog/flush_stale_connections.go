@@ -85,8 +85,8 @@ to a present backend.`,
 
 const flushed = "flushed connections cannot be put back into connection tracking"
 
-// flush is the step that flushes a conversation. With parts of a tuple, from Open vSwitch 3.1, it flushes all conversations
-// of the client with the address; without, it fails if the conversation has expired in the meantime.
+// flush returns the step that flushes a conversation. With parts of a tuple, from Open vSwitch 3.1, it flushes all of
+// the client's conversations with the address; without, it fails if the conversation has expired meanwhile.
 func flush(s facts.StaleConnection, parts bool) fixes.Control {
 	family := "nw"
 	if s.VIP.Addr().Is6() {

@@ -11,7 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// GatewayChassisOf replaces a chassis of a gateway port that does not exist.
+// GatewayChassisOf replaces a gateway port's nonexistent chassis.
 var GatewayChassisOf = &fixes.Repair{
 	Name: "gateway-chassis",
 	Doc: `Give a distributed gateway port a gateway chassis that exists
@@ -71,7 +71,7 @@ func planGatewayChassis(g *facts.GatewayPort, d *snapshot.Deployment, z *snapsho
 	return &fixes.Plan{Title: step.What, Touches: "all traffic through gateway port " + g.Port.Name, Steps: []fixes.Step{step}}, nil
 }
 
-// removeCandidate is the step that deletes a candidate's row.
+// removeCandidate returns the step that deletes a candidate's row.
 func removeCandidate(g *facts.GatewayPort, d *snapshot.Deployment, z *snapshot.Zone, wrong facts.GatewayCandidate) (fixes.Rows, error) {
 	in := fixes.Ref{Table: "Logical_Router_Port", UUID: g.Port.UUID, Column: "gateway_chassis"}
 	if wrong.Group != "" {
@@ -90,8 +90,8 @@ func removeCandidate(g *facts.GatewayPort, d *snapshot.Deployment, z *snapshot.Z
 	return step, err
 }
 
-// replaceCandidate sets the chassis in a candidate's row. The row of a Gateway_Chassis is named
-// after its port and its chassis, in one of two spellings.
+// replaceCandidate sets the chassis in a candidate's row. A Gateway_Chassis row is named after its port and chassis, in
+// one of two spellings.
 func replaceCandidate(g *facts.GatewayPort, z *snapshot.Zone, wrong facts.GatewayCandidate, c *sb.Chassis) fixes.Set {
 	set := fixes.Set{
 		DB: "OVN_Northbound", Zone: z.Name, What: fmt.Sprintf("make chassis %s a gateway chassis of port %s instead of %s", chassisText(*c), g.Port.Name, wrong.Name),

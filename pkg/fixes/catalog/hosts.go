@@ -14,7 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// local is the host that ovnctl runs on.
+// local returns the host that ovnctl runs on.
 func local(d *snapshot.Deployment) (*snapshot.Host, error) {
 	if h := d.Local(); h != nil {
 		return h, nil
@@ -22,10 +22,10 @@ func local(d *snapshot.Deployment) (*snapshot.Host, error) {
 	return nil, errors.New("this repair changes the node that ovnctl runs on, and this is not a node: run it there")
 }
 
-// A planner says what a repair does.
+// A planner makes the plan of a repair.
 type planner = func(*snapshot.Deployment, fixes.Args) (*fixes.Plan, error)
 
-// onNode is what plans for the host that ovnctl runs on.
+// onNode plans for the local host.
 func onNode(plan func(*snapshot.Host, fixes.Args) (*fixes.Plan, error)) planner {
 	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		h, err := local(d)
@@ -36,7 +36,7 @@ func onNode(plan func(*snapshot.Host, fixes.Args) (*fixes.Plan, error)) planner 
 	}
 }
 
-// onHost is what plans for the host that NODE names, or without it the one that ovnctl runs on.
+// onHost plans for the host in NODE, or without it the local one.
 func onHost(plan func(*snapshot.Host, fixes.Args) (*fixes.Plan, error)) planner {
 	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		h, err := hostOf(d, a["NODE"])
@@ -47,7 +47,7 @@ func onHost(plan func(*snapshot.Host, fixes.Args) (*fixes.Plan, error)) planner 
 	}
 }
 
-// onSwitch is what plans for the host that ovnctl runs on, with its Open_vSwitch database.
+// onSwitch plans for the local host, with its Open_vSwitch database.
 func onSwitch(plan func(*snapshot.Host, *snapshot.Switch, fixes.Args) (*fixes.Plan, error)) planner {
 	return onNode(func(h *snapshot.Host, a fixes.Args) (*fixes.Plan, error) {
 		sw, err := h.Switch()
@@ -58,7 +58,7 @@ func onSwitch(plan func(*snapshot.Host, *snapshot.Switch, fixes.Args) (*fixes.Pl
 	})
 }
 
-// onBridge is what plans for the bridge of this host that BRIDGE names.
+// onBridge plans for this host's bridge in BRIDGE.
 func onBridge(plan func(*snapshot.Host, *snapshot.Switch, *vswitch.BridgeBrief, fixes.Args) (*fixes.Plan, error)) planner {
 	return onSwitch(func(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
 		b, err := bridgeNamed(h, sw, a["BRIDGE"])
@@ -69,7 +69,7 @@ func onBridge(plan func(*snapshot.Host, *snapshot.Switch, *vswitch.BridgeBrief, 
 	})
 }
 
-// onInterface is what plans for the interface of this host that INTERFACE names.
+// onInterface plans for this host's interface in INTERFACE.
 func onInterface(plan func(*snapshot.Host, *snapshot.Switch, snapshot.BridgeInterface) (*fixes.Plan, error)) planner {
 	return onSwitch(func(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixes.Plan, error) {
 		iface, err := interfaceNamed(h, sw, a["INTERFACE"])
@@ -80,7 +80,7 @@ func onInterface(plan func(*snapshot.Host, *snapshot.Switch, snapshot.BridgeInte
 	})
 }
 
-// localNetwork is the host that ovnctl runs on, with its links, addresses and routes.
+// localNetwork returns the local host, with its links, addresses and routes.
 func localNetwork(d *snapshot.Deployment) (*snapshot.Host, *node.Network, error) {
 	h := d.Local()
 	if h == nil {
@@ -90,7 +90,7 @@ func localNetwork(d *snapshot.Deployment) (*snapshot.Host, *node.Network, error)
 	return h, n, err
 }
 
-// setPlan is the plan that sets columns of one row: of a database of the host, or of a zone if there is none.
+// setPlan returns the plan that sets columns of one row: in a database of the host, or of a zone if h is nil.
 func setPlan(h *snapshot.Host, set fixes.Set, touches string, warnings ...string) *fixes.Plan {
 	plan := &fixes.Plan{Title: set.What, Touches: touches, Warnings: warnings, Steps: []fixes.Step{set.Step()}}
 	if h != nil {
@@ -99,7 +99,7 @@ func setPlan(h *snapshot.Host, set fixes.Set, touches string, warnings ...string
 	return plan
 }
 
-// hostOf is the host of a name; empty: the one that ovnctl runs on.
+// hostOf returns the named host; the local one if empty.
 func hostOf(d *snapshot.Deployment, name string) (*snapshot.Host, error) {
 	if name == "" {
 		return local(d)
@@ -110,7 +110,7 @@ func hostOf(d *snapshot.Deployment, name string) (*snapshot.Host, error) {
 	return nil, fmt.Errorf("node %q is unreachable: run ovnctl there", name)
 }
 
-// rootRow is the one row of table Open_vSwitch.
+// rootRow returns the one row of table Open_vSwitch.
 func rootRow(h *snapshot.Host, sw *snapshot.Switch) (ovsdb.Row, error) {
 	if len(sw.OpenvSwitch) == 0 {
 		return nil, fixes.Refuse("ovs-vsctl init", "the database of %s has no row in table Open_vSwitch", h.Name)
@@ -118,7 +118,7 @@ func rootRow(h *snapshot.Host, sw *snapshot.Switch) (ovsdb.Row, error) {
 	return &sw.OpenvSwitch[0], nil
 }
 
-// bridgeNamed is a bridge of a node by its name.
+// bridgeNamed returns a node's bridge by name.
 func bridgeNamed(h *snapshot.Host, sw *snapshot.Switch, name string) (*vswitch.BridgeBrief, error) {
 	if b := sw.Bridge(name); b != nil {
 		return b, nil
@@ -130,7 +130,7 @@ func bridgeNames(sw *snapshot.Switch) []string {
 	return namesOf(sw.Bridges, func(b vswitch.BridgeBrief) string { return b.Name })
 }
 
-// interfaceNamed is an interface of a bridge by its name; the error lists those with an iface-id.
+// interfaceNamed returns a bridge's interface by name; the error lists those with an iface-id.
 func interfaceNamed(h *snapshot.Host, sw *snapshot.Switch, name string) (snapshot.BridgeInterface, error) {
 	var names []string
 	for _, p := range sw.BridgeInterfaces() {
@@ -144,7 +144,7 @@ func interfaceNamed(h *snapshot.Host, sw *snapshot.Switch, name string) (snapsho
 	return snapshot.BridgeInterface{}, fmt.Errorf("no interface %q; %s has %s", name, h.Name, several(names))
 }
 
-// link is a link of the host by its name.
+// link returns a link of the host by name.
 func link(n *node.Network, name string) (*node.Link, error) {
 	if l := n.Link(name); l != nil {
 		return l, nil
@@ -152,7 +152,7 @@ func link(n *node.Network, name string) (*node.Link, error) {
 	return nil, fmt.Errorf("no link %q; this node has %s", name, several(namesOf(n.Links, func(l node.Link) string { return l.Name })))
 }
 
-// checkNotMigrating refuses for a port in a live migration.
+// checkNotMigrating refuses a port in a live migration.
 func checkNotMigrating(p *nb.LogicalSwitchPortBrief) error {
 	if value := p.Options["requested-chassis"]; strings.Contains(value, ",") {
 		return fixes.Refuse("wait until it ends, or end it with the tool that started it", "port %s is in a live migration: requested-chassis=%s", p.Name, value)
@@ -160,8 +160,7 @@ func checkNotMigrating(p *nb.LogicalSwitchPortBrief) error {
 	return nil
 }
 
-// atBoot warns of files of the host that give a link an address at boot, and so
-// bring the fault back.
+// atBoot warns of host files that give a link an address at boot, and so bring the fault back.
 func atBoot(h *snapshot.Host, link, bridge string) []string {
 	all, err := facts.PersistentOf(h)
 	if err != nil {
@@ -181,7 +180,7 @@ func atBoot(h *snapshot.Host, link, bridge string) []string {
 	return warnings
 }
 
-// setBy lists the lines of the host's files that set a kernel setting at boot, as far as they can be read.
+// setBy lists the readable lines of the host's files that set a kernel setting at boot.
 func setBy(h *snapshot.Host, name string) []string {
 	var found []string
 	for _, pattern := range []string{"/etc/sysctl.conf", "/etc/sysctl.d/*.conf", "/run/sysctl.d/*.conf", "/usr/lib/sysctl.d/*.conf"} {
@@ -205,7 +204,7 @@ func settingsIn(path, text, name string) []string {
 	return found
 }
 
-// namesOf are the names of rows.
+// namesOf returns the names of rows.
 func namesOf[T any](rows []T, name func(T) string) []string {
 	var names []string
 	for _, r := range rows {

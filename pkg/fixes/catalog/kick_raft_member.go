@@ -10,8 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// goneFor is how long a member that is removed must have been silent: longer than the
-// restart of a server takes.
+// goneFor is how long a member must have been silent to be removed: longer than a server restart takes.
 const goneFor = 30 * time.Second
 
 // KickMember removes a dead member from a clustered database.
@@ -54,7 +53,7 @@ member now. If a member is only stopped, start it instead.`,
 
 const newMember = "a member that was removed can return only as a new one, with an empty database"
 
-// memberNamed is the member that an argument names.
+// memberNamed returns the member that an argument names.
 func memberNamed(m *snapshot.Member, arg string) (snapshot.Peer, error) {
 	var found []snapshot.Peer
 	var names []string
@@ -73,7 +72,7 @@ func memberNamed(m *snapshot.Member, arg string) (snapshot.Peer, error) {
 	return snapshot.Peer{}, fmt.Errorf("%d members have the address %s: name one by its ID; there are %s", len(found), arg, strings.Join(names, ", "))
 }
 
-// checkGone refuses for a member that may be alive, or that the cluster needs.
+// checkGone refuses a member that may be alive, or that the cluster needs.
 func checkGone(d *snapshot.Deployment, m *snapshot.Member, peer snapshot.Peer) error {
 	if peer.Self {
 		return fixes.Refuse("", "%s is this host's own member", peer.ID)

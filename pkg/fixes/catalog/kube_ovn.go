@@ -25,8 +25,8 @@ const (
 
 const kubeVendor = "kube-ovn"
 
-// A KubeOVN is kube-ovn's default VPC in a Northbound: the router, the join switch with
-// a port for each node, and the subnets behind the router.
+// A KubeOVN is kube-ovn's default VPC in a Northbound: the router, the join switch with a port for each node, and the
+// subnets behind the router.
 type KubeOVN struct {
 	Router  nb.LogicalRouter
 	Join    nb.LogicalSwitch
@@ -42,17 +42,17 @@ type KubeOVN struct {
 	ports   map[ovsdb.UUID]*nb.LogicalSwitchPortBrief
 	binding map[string]*sb.PortBindingBrief // by logical port
 	chassis map[ovsdb.UUID]*sb.Chassis
-	nodeOf  map[ovsdb.UUID]string // Chassis to the node's name
+	nodeOf  map[ovsdb.UUID]string // Chassis to node name
 	groups  map[string]*nb.PortGroup
 	joinNet map[int]netip.Prefix // the router's address on the join switch, by family
 
 	policies  []nb.Policy // of the default router
 	byMatch   map[string]nb.Policy
-	ofNode    map[nodeFamily]int // policies 30000 in policies, by the node that they name
-	toHop     map[netip.Addr]int // and those that name none, by where they lead
-	mentioned map[string]bool    // nodes that a policy names
+	ofNode    map[nodeFamily]int // policies 30000 in policies, by the node they name
+	toHop     map[netip.Addr]int // and those that name none, by next hop
+	mentioned map[string]bool    // nodes named in a policy
 	acls      map[ovsdb.UUID]*nb.ACLBrief
-	encaps    map[nodeFamily]netip.Addr // by the chassis' name
+	encaps    map[nodeFamily]netip.Addr // by chassis name
 	hosts     map[string]*sb.Chassis    // by hostname
 	own       map[string]bool           // addresses of pods with their own NAT or route
 }
@@ -63,34 +63,34 @@ type nodeFamily struct {
 	family int
 }
 
-// A KubeNode is a node of the cluster by its port on the join switch.
+// A KubeNode is a node of the cluster, by its port on the join switch.
 type KubeNode struct {
 	Name string
-	Port *nb.LogicalSwitchPortBrief // node-NAME; nil: it is missing
+	Port *nb.LogicalSwitchPortBrief // node-NAME; nil if missing
 	MAC  string
 	IPs  map[int]netip.Addr // by family
-	// Bound: its ovn0 is, or was, attached somewhere.
+	// Bound means its ovn0 is, or was, attached somewhere.
 	Bound bool
 
-	chassis *sb.Chassis // nil: none has its name
+	chassis *sb.Chassis // nil if none has its name
 }
 
 // A KubeSubnet is a switch behind the default router.
 type KubeSubnet struct {
 	Name  string
 	CIDRs map[int]netip.Prefix // by family
-	// Underlay: it has a localnet port, kube-ovn's "vlan".
+	// Underlay means it has a localnet port, kube-ovn's "vlan".
 	Underlay bool
-	// Distributed: what leaves it goes through the pod's node; Centralized: through
-	// gateway nodes. Neither: kube-ovn has written no route out.
+	// Distributed: egress traffic goes through the pod's node; Centralized: through gateway nodes. Neither: kube-ovn
+	// has written no route out.
 	Distributed, Centralized bool
 
 	ls    nb.LogicalSwitch
-	join  bool // it is the join switch, which needs only a policy 31000
+	join  bool // the join switch, which needs only a policy 31000
 	known bool // kube-ovn has written policies for it
 }
 
-// ErrNoKubeOVN is the error for a Northbound that is not kube-ovn's.
+// ErrNoKubeOVN means that a Northbound is not kube-ovn's.
 var ErrNoKubeOVN = errors.New("no router of kube-ovn in OVN_Northbound")
 
 // ReadKubeOVN reads what kube-ovn has written in a zone, and finds what is missing.
@@ -122,13 +122,13 @@ func IsKubeOVN(rows *snapshot.Northbound) bool {
 	return slices.ContainsFunc(rows.Routers, func(r nb.LogicalRouter) bool { return r.ExternalIDs["vendor"] == kubeVendor })
 }
 
-// A kubeLink is a switch that is joined to a router.
+// A kubeLink is a switch connected to a router.
 type kubeLink struct {
 	ls  *nb.LogicalSwitch
 	lrp *nb.LogicalRouterPort
 }
 
-// links are the switches joined to each router of kube-ovn.
+// links returns the switches connected to each router of kube-ovn.
 func (k *KubeOVN) links() map[ovsdb.UUID][]kubeLink {
 	l := facts.NewLogical(k.rows)
 	k.ports = snapshot.Index(k.rows.SwitchPorts, func(p *nb.LogicalSwitchPortBrief) ovsdb.UUID { return p.UUID })
@@ -146,9 +146,8 @@ func (k *KubeOVN) links() map[ovsdb.UUID][]kubeLink {
 	return out
 }
 
-// findRouter finds the default router: the one that the join switch is joined to.
-// The join switch is called "join", or by configuration otherwise: then it is the one
-// with ports node-….
+// findRouter finds the default router: the one connected to the join switch. The join switch is called "join", or as
+// configured: then it is the one with ports node-….
 func (k *KubeOVN) findRouter(links map[ovsdb.UUID][]kubeLink) bool {
 	isJoin := func(l kubeLink) bool {
 		if l.ls.Name == "join" {
@@ -231,8 +230,7 @@ func (k *KubeOVN) indexPolicies() {
 	}
 }
 
-// findNodes lists the nodes that have a port on the join switch, and those that have
-// lost it: chassis with pods.
+// findNodes lists the nodes with a port on the join switch, and those that lost it: chassis with pods.
 func (k *KubeOVN) findNodes() {
 	seen := map[string]bool{}
 	for _, u := range k.Join.Ports {
@@ -279,7 +277,7 @@ func (k *KubeOVN) findSubnets(links map[ovsdb.UUID][]kubeLink) {
 			policies[p.ExternalIDs["subnet"]] = append(policies[p.ExternalIDs["subnet"]], p)
 		}
 	}
-	grouped := map[string]bool{} // subnets that have port groups of nodes
+	grouped := map[string]bool{} // subnets with port groups of nodes
 	for _, g := range k.lists.PortGroups {
 		if g.ExternalIDs["node"] != "" && g.ExternalIDs["vendor"] == kubeVendor {
 			grouped[g.ExternalIDs["subnet"]] = true
@@ -316,10 +314,10 @@ func (k *KubeOVN) findSubnets(links map[ovsdb.UUID][]kubeLink) {
 	slices.SortFunc(k.Subnets, func(a, b KubeSubnet) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// dotted is a name as part of the name of a port group.
+// dotted returns a name as it appears in a port group's name.
 func dotted(name string) string { return strings.ReplaceAll(name, "-", ".") }
 
-// prefixes are addresses with prefix lengths by family, the first of each.
+// prefixes returns the first address with prefix length of each family.
 func prefixes(networks []string) map[int]netip.Prefix {
 	out := map[int]netip.Prefix{}
 	for _, s := range networks {
@@ -339,7 +337,7 @@ func family(a netip.Addr) int {
 
 var families = []int{4, 6}
 
-// kubeAddresses reads "MAC IP IP".
+// kubeAddresses parses "MAC IP IP".
 func kubeAddresses(addresses []string) (string, map[int]netip.Addr) {
 	ips := map[int]netip.Addr{}
 	var mac string
@@ -364,7 +362,7 @@ type KubeNodeAddress struct {
 	Source string
 }
 
-// NodeAddresses are the nodes' own addresses, of kube-ovn's policies and of the tunnels.
+// NodeAddresses returns the nodes' own addresses, from kube-ovn's policies and the tunnels.
 func (k *KubeOVN) NodeAddresses() []KubeNodeAddress {
 	var out []KubeNodeAddress
 	for i := range k.Nodes {
@@ -382,7 +380,7 @@ func (k *KubeOVN) NodeAddresses() []KubeNodeAddress {
 	return out
 }
 
-// LinkOf is the link of a host to the join switch.
+// LinkOf returns a host's link to the join switch.
 func (k *KubeOVN) LinkOf(h *snapshot.Host) string {
 	if s, err := h.Switch(); err == nil {
 		for _, i := range s.Interfaces {
@@ -394,15 +392,14 @@ func (k *KubeOVN) LinkOf(h *snapshot.Host) string {
 	return "ovn0"
 }
 
-// Sizes of a bridge's table of learned addresses: the default of Open vSwitch, and
-// enough for a large provider network.
+// Sizes of a bridge's MAC table: Open vSwitch's default, and enough for a large provider network.
 const (
 	defaultMACTable = 8192
 	largeMACTable   = 50000
 )
 
-// How long flows are kept: twice what the last ones took to compute, as ovn-controller(8) says, within
-// these limits. If that is unknown, long enough for a large deployment.
+// How long flows are kept: twice what the last ones took to compute, as ovn-controller(8) recommends, within these
+// limits. If unknown, long enough for a large deployment.
 const (
 	leastKeep   = 2 * time.Second
 	mostKeep    = 40 * time.Second // fixes.Await waits for a minute

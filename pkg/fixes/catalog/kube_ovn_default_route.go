@@ -34,7 +34,7 @@ func (k *KubeOVN) defaultRouteGaps() {
 			switch {
 			case !of[r.UUID] || r.IPPrefix != all || r.RouteTable != "":
 			case r.Policy.Get() != "src-ip":
-				found = true // by kube-ovn, or by somebody who manages the routes
+				found = true // by kube-ovn, or by whoever manages the routes
 			case r.Nexthop == gateway.Addr().String():
 				other = &k.rows.StaticRoutes[i]
 			}

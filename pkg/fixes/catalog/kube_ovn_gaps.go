@@ -16,19 +16,19 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A KubeGap is something that kube-ovn writes and that is missing or wrong.
+// A KubeGap is something kube-ovn writes that is missing or wrong.
 type KubeGap struct {
-	Repair string // that closes it; empty: only kube-ovn can
+	Repair string // closes it; empty if only kube-ovn can
 	Args   []string
 	Kind   string // what is missing, as an Object's kind: "router policy", "port group", …
 	Name   string
-	Node   string // empty: it is not about one node
+	Node   string // empty if not about one node
 	Subnet string
 	Title  string
 	Says   []string
 	Effect string
 	Minor  bool // works for now
-	// Sets are the address sets that are missing with it.
+	// Sets are the address sets missing with it.
 	Sets []string
 
 	changes []fixes.Change
@@ -91,7 +91,7 @@ func planKubeGap(d *snapshot.Deployment, r *fixes.Repair, a fixes.Args) (*fixes.
 	return nil, errors.Join(errs...)
 }
 
-// Advice is what to do if the repair does not know enough.
+// Advice returns what to do if the repair lacks information.
 func (g *KubeGap) Advice() string {
 	if g.Repair == "kube-ovn-node-policy" {
 		return fmt.Sprintf("give the address: ovnctl fix %s %s ADDRESS", g.Repair, g.Node)
@@ -99,7 +99,7 @@ func (g *KubeGap) Advice() string {
 	return fmt.Sprintf("run ovnctl on %s, or give --node-exec 'PREFIX {hostname}'", g.Node)
 }
 
-// checkNames lists the names that exist if a name does not.
+// checkNames lists the existing names if a name does not exist.
 func (k *KubeOVN) checkNames(a fixes.Args) error {
 	if name := a["NODE"]; name != "" {
 		if names := k.nodeNames(); !slices.Contains(names, name) {
@@ -126,7 +126,7 @@ func (k *KubeOVN) nodeNames() []string {
 	return names
 }
 
-// Known reports whether what closes the gap is known without arguments.
+// Known reports whether the gap can be closed without arguments.
 func (g *KubeGap) Known() bool { return len(g.changes) > 0 }
 
 func (k *KubeOVN) findGaps() {
@@ -163,7 +163,7 @@ func (g *KubeGap) says(format string, args ...any) {
 	g.Says = append(g.Says, fmt.Sprintf(format, args...))
 }
 
-// pods are the ports of the pods of a subnet.
+// pods returns the ports of a subnet's pods.
 func (k *KubeOVN) pods(s *KubeSubnet) []*nb.LogicalSwitchPortBrief {
 	var out []*nb.LogicalSwitchPortBrief
 	for _, u := range s.ls.Ports {
@@ -174,8 +174,8 @@ func (k *KubeOVN) pods(s *KubeSubnet) []*nb.LogicalSwitchPortBrief {
 	return out
 }
 
-// where are the nodes of a pod: the one that has bound its port, then others while it
-// migrates. None: it is not up anywhere.
+// where returns a pod's nodes: the one that bound its port, then others while it migrates. None if it is not up
+// anywhere.
 func (k *KubeOVN) where(p *nb.LogicalSwitchPortBrief) []string {
 	b := k.binding[p.Name]
 	if b == nil || len(b.Chassis) == 0 || len(b.Up) > 0 && !b.Up.Get() {
@@ -192,7 +192,7 @@ func (k *KubeOVN) where(p *nb.LogicalSwitchPortBrief) []string {
 	return out
 }
 
-// ownEgress are the addresses of pods that leave the cluster with their own NAT or route.
+// ownEgress returns the addresses of pods that leave the cluster with their own NAT or route.
 func (k *KubeOVN) ownEgress() map[string]bool {
 	own := map[string]bool{}
 	for _, n := range k.rows.NAT {
@@ -240,12 +240,12 @@ func policyKey(priority int, match string) string {
 	return fmt.Sprint(priority, " ", strings.ReplaceAll(match, " ", ""))
 }
 
-// policy is the policy of the default router with a priority and a match; without UUID: there is none.
+// policy returns the default router's policy with a priority and match; without UUID if there is none.
 func (k *KubeOVN) policy(priority int, match string) nb.Policy {
 	return k.byMatch[policyKey(priority, match)]
 }
 
-// reroute says what a policy lacks that leads to a node's port, and adds or corrects it.
+// reroute reports what a policy to a node's port lacks, and adds or corrects it.
 func (g *KubeGap) reroute(k *KubeOVN, is nb.Policy, priority int, match, hop string, ids map[string]string) {
 	if is.UUID == "" {
 		g.says("no policy %d '%s' reroute %s", priority, match, hop)
@@ -257,7 +257,7 @@ func (g *KubeGap) reroute(k *KubeOVN, is nb.Policy, priority int, match, hop str
 	g.policy(k, is, priority, match, "reroute", []string{hop}, ids)
 }
 
-// policy adds a policy to the default router, or corrects the one that exists.
+// policy adds a policy to the default router, or corrects the existing one.
 func (g *KubeGap) policy(k *KubeOVN, is nb.Policy, priority int, match, action string, nexthops []string, ids map[string]string) {
 	g.guards = append(g.guards, fixes.Guard{Table: "Logical_Router", UUID: k.Router.UUID, Columns: fixes.Row{"policies": []ovsdb.UUID(k.Router.Policies)}})
 	words := fmt.Sprintf("lr-policy-add %s %d '%s' %s", k.Router.Name, priority, match, action)
@@ -285,7 +285,7 @@ func (g *KubeGap) policy(k *KubeOVN, is nb.Policy, priority int, match, action s
 	g.classic = append(g.classic, "ovn-nbctl "+words)
 }
 
-// wrong is how a policy differs from what it should do; empty: it does not.
+// wrong returns how a policy differs from its purpose; empty if it does not.
 func wrong(p nb.Policy, action string, nexthops []string) string {
 	if p.Action != action {
 		return "action is " + p.Action
@@ -300,7 +300,7 @@ func wrong(p nb.Policy, action string, nexthops []string) string {
 	return ""
 }
 
-// encap is the tunnel address of a chassis, of a family.
+// encap returns a chassis' tunnel address of a family.
 func (k *KubeOVN) encap(c *sb.Chassis, f int) netip.Addr {
 	if c == nil {
 		return netip.Addr{}
@@ -308,7 +308,7 @@ func (k *KubeOVN) encap(c *sb.Chassis, f int) netip.Addr {
 	return k.encaps[nodeFamily{c.Name, f}]
 }
 
-// nodePolicy is the policy for a node's own address.
+// nodePolicy returns the policy for a node's own address.
 func (k *KubeOVN) nodePolicy(n *KubeNode, f int) (nb.Policy, bool) {
 	if i, ok := k.ofNode[nodeFamily{n.Name, f}]; ok {
 		return k.policies[i], true
@@ -319,7 +319,7 @@ func (k *KubeOVN) nodePolicy(n *KubeNode, f int) (nb.Policy, bool) {
 	return nb.Policy{}, false
 }
 
-// matchAddress reads "ip4.dst == A".
+// matchAddress parses "ip4.dst == A".
 func matchAddress(match string) (netip.Addr, bool) {
 	for _, f := range families {
 		if text, ok := strings.CutPrefix(strings.ReplaceAll(match, " ", ""), fmt.Sprintf("ip%d.dst==", f)); ok {

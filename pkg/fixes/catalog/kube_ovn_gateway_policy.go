@@ -8,7 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
-// KubeOVNGatewayPolicy routes what a subnet's pods send out to the ovn0 of their gateway.
+// KubeOVNGatewayPolicy routes a subnet's egress traffic to its gateway's ovn0.
 var KubeOVNGatewayPolicy = kubeRepair("kube-ovn-gateway-policy",
 	"Route what pods send out to the ovn0 of their gateway\n\nAdds the policies 29000 of a subnet's pods on a node, for both families, or corrects their next hops.", kubeSubnetParam,
 	fixes.Param{Name: "NODE", Doc: "the node; none for a centralized subnet", Optional: true})
@@ -34,7 +34,7 @@ func (k *KubeOVN) gatewayPolicyGap(s *KubeSubnet, n *KubeNode) {
 	}
 }
 
-// centralizedGap is a missing policy of one family where that of the other exists.
+// centralizedGap adds a missing policy of one family if the other family's exists.
 func (k *KubeOVN) centralizedGap(s *KubeSubnet) {
 	find := func(f int) (nb.Policy, string) {
 		match := fmt.Sprintf("ip%d.src == %s", f, s.CIDRs[f])
@@ -72,8 +72,7 @@ func (k *KubeOVN) centralizedGap(s *KubeSubnet) {
 	}
 }
 
-// noGatewayGap is a subnet without a route out. Only kube-ovn knows which type of gateway
-// it has.
+// noGatewayGap adds a subnet without a route out. Only kube-ovn knows its gateway type.
 func (k *KubeOVN) noGatewayGap(s *KubeSubnet) {
 	pods := len(k.pods(s))
 	k.Gaps = append(k.Gaps, KubeGap{

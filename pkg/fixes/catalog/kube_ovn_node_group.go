@@ -16,8 +16,7 @@ import (
 var KubeOVNNodeGroup = kubeRepair("kube-ovn-node-group",
 	"Restore a node's port group\n\nAdds node.NODE with the node's pods and the ACLs that the groups of other nodes have.", kubeNodeParam)
 
-// nodeGroupGap is a missing port group node.NODE, whose ACLs let a node reach its pods
-// whatever a network policy says.
+// nodeGroupGap adds a missing port group node.NODE, whose ACLs let a node reach its pods despite network policies.
 func (k *KubeOVN) nodeGroupGap(n *KubeNode) {
 	name := "node." + dotted(n.Name)
 	if k.groups[name] != nil {
@@ -48,7 +47,7 @@ func (k *KubeOVN) nodeGroupGap(n *KubeNode) {
 	k.Gaps = append(k.Gaps, g)
 }
 
-// nodeRules adds the ACLs that another node's group has, for this node.
+// nodeRules adds another node's group ACLs, for this node.
 func (g *KubeGap) nodeRules(k *KubeOVN, n *KubeNode, name string, row fixes.Row, classic *string) {
 	var model *nb.PortGroup
 	for i := range k.Nodes {

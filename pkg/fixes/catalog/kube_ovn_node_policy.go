@@ -15,9 +15,8 @@ var KubeOVNNodePolicy = kubeRepair("kube-ovn-node-policy",
 	"Route packets to a node's own address to its ovn0\n\nAdds the policies 30000 of a node, for both families, or corrects their next hops. The address\nis that of the ACLs which let the node reach its pods, or else the tunnel address if it is that\non all other nodes. If it is neither, ADDRESS must be given.", kubeNodeParam,
 	fixes.Param{Name: "ADDRESS", Doc: "the node's own address, if it is unknown", Optional: true})
 
-// nodeAddress is the node's own address in the network of the nodes, if it is certain:
-// the ACLs that let the node reach its pods name it, or it is the tunnel address as on
-// every other node. Written reports whether kube-ovn wrote it.
+// nodeAddress returns the node's own address in the nodes' network, if certain: it is in the ACLs that let the node
+// reach its pods, or is the tunnel address as on every other node. Written reports whether kube-ovn wrote it.
 func (k *KubeOVN) nodeAddress(n *KubeNode, f int) (a netip.Addr, written bool) {
 	for a := range k.aclAddresses(k.groups["node."+dotted(n.Name)]) {
 		if family(a) == f && n.IPs[f] != a {
@@ -38,7 +37,7 @@ func (k *KubeOVN) nodeAddress(n *KubeNode, f int) (a netip.Addr, written bool) {
 	return encap, false
 }
 
-// aclAddresses are the nodes' addresses in the ACLs of a port group.
+// aclAddresses returns the nodes' addresses in a port group's ACLs.
 func (k *KubeOVN) aclAddresses(g *nb.PortGroup) iter.Seq[netip.Addr] {
 	return func(yield func(netip.Addr) bool) {
 		if g == nil {

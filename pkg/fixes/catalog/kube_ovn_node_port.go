@@ -13,8 +13,7 @@ import (
 var KubeOVNNodePort = kubeRepair("kube-ovn-node-port",
 	"Restore a node's port on the join switch\n\nAdds the port node-NODE with the MAC address and the addresses that ovn0 has on the node.", kubeNodeParam)
 
-// nodePortGap is a node without its port on the join switch. The node's own ovn0 has
-// the addresses of the port.
+// nodePortGap adds a node without its port on the join switch. The node's own ovn0 has the port's addresses.
 func (k *KubeOVN) nodePortGap(n *KubeNode) {
 	port := "node-" + n.Name
 	g := KubeGap{
@@ -42,8 +41,8 @@ func (k *KubeOVN) nodePortGap(n *KubeNode) {
 	k.Gaps = append(k.Gaps, g)
 }
 
-// ovn0 is the MAC address and the addresses of a node's interface to the join switch,
-// as its own Open_vSwitch database has them.
+// ovn0 returns the MAC address and addresses of a node's interface to the join switch, from its own Open_vSwitch
+// database.
 func (k *KubeOVN) ovn0(n *KubeNode) (string, []string) {
 	h := k.d.Host(n.Name)
 	if h == nil && n.chassis != nil {

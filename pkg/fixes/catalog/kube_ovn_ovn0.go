@@ -18,20 +18,20 @@ import (
 // port.
 type OVN0 struct {
 	Node      *KubeNode
-	Interface *vswitch.InterfaceBrief // nil: Open vSwitch has none
+	Interface *vswitch.InterfaceBrief // nil if Open vSwitch has none
 	Name      string                  // of the link: ovn0, unless configured otherwise
-	Link      *node.Link              // nil: the kernel has none
+	Link      *node.Link              // nil if the kernel has none
 
 	WrongMAC bool           // Link.MAC is not Node.MAC
 	Down     bool           // it exists and is down
-	Missing  []netip.Prefix // addresses that it lacks
+	Missing  []netip.Prefix // addresses it lacks
 
 	network *node.Network
 	kube    *KubeOVN
 }
 
-// ReadOVN0 reads a node's interface to the join switch. It is nil on a host that is not
-// a node of kube-ovn, or has no port on the join switch.
+// ReadOVN0 reads a node's interface to the join switch. It is nil on a host that is not a kube-ovn node, or has no port
+// on the join switch.
 func ReadOVN0(d *snapshot.Deployment, h *snapshot.Host) (*OVN0, error) {
 	z := h.Zone()
 	if z == nil {
@@ -105,7 +105,7 @@ missing link.`,
 	}),
 }
 
-// RestartKubeOVNCNI is the command that makes kube-ovn set up a node's ovn0 again.
+// RestartKubeOVNCNI returns the command that makes kube-ovn set up a node's ovn0 again.
 func RestartKubeOVNCNI(node string) string {
 	return "kubectl -n kube-system delete pod -l app=kube-ovn-cni --field-selector spec.nodeName=" + node
 }
@@ -154,7 +154,7 @@ func (o *OVN0) plan(h *snapshot.Host) (*fixes.Plan, error) {
 	return plan, nil
 }
 
-// lostRoutes are those to the subnets behind the join switch that the host lacks.
+// lostRoutes returns the routes to subnets behind the join switch that the host lacks.
 func (o *OVN0) lostRoutes() []node.Route {
 	var out []node.Route
 	for _, s := range o.kube.Subnets {

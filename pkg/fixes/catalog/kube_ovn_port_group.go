@@ -17,7 +17,7 @@ var KubeOVNPortGroup = kubeRepair("kube-ovn-port-group",
 
 func (k *KubeOVN) distributedGaps(s *KubeSubnet) {
 	lacking := map[string][]*nb.LogicalSwitchPortBrief{} // by node
-	member := map[ovsdb.UUID][]string{}                  // the subnet's groups that a port is in
+	member := map[ovsdb.UUID][]string{}                  // the subnet's groups that contain a port
 	for _, n := range k.Nodes {
 		name := dotted(s.Name + "." + n.Name)
 		if g := k.groups[name]; g != nil {
@@ -63,8 +63,7 @@ func (k *KubeOVN) distributedGaps(s *KubeSubnet) {
 	}
 }
 
-// portGroupGap is the group of a subnet's pods on a node that is missing, lacks
-// pods, or holds those of other nodes.
+// portGroupGap adds a missing group of a subnet's pods on a node, or one that lacks pods or holds other nodes'.
 func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*nb.LogicalSwitchPortBrief, foreign map[string][]*nb.LogicalSwitchPortBrief, member map[ovsdb.UUID][]string) {
 	name := dotted(s.Name + "." + n.Name)
 	g := KubeGap{
@@ -122,7 +121,7 @@ func (k *KubeOVN) portGroupGap(s *KubeSubnet, n *KubeNode, lacking []*nb.Logical
 	k.Gaps = append(k.Gaps, g)
 }
 
-// leave removes ports from the groups that they do not belong in.
+// leave removes ports from groups where they do not belong.
 func (k *KubeOVN) leave(g *KubeGap, ports []*nb.LogicalSwitchPortBrief, member map[ovsdb.UUID][]string) {
 	out := map[string][]ovsdb.UUID{}
 	for _, p := range ports {
@@ -155,7 +154,7 @@ func (k *KubeOVN) names(ports []ovsdb.UUID) []string {
 	return slices.Sorted(slices.Values(out))
 }
 
-// pods are pods for a title: the name of one, or the number of several.
+// pods formats pods for a title: the name of one, or the number of several.
 func pods(names []string) string {
 	if len(names) == 1 {
 		return "pod " + names[0]

@@ -8,7 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
-// LinkRouterPort joins a switch port to its router port again.
+// LinkRouterPort connects a switch port to its router port again.
 var LinkRouterPort = &fixes.Repair{
 	Name: "link-router-port",
 	Doc: `Join a switch port to its router again
@@ -67,8 +67,8 @@ one. It creates no ports.`,
 	}),
 }
 
-// linkTarget is the router port that a switch port belongs to: the one of that name, the one that
-// it names itself, or the only unlinked one of its network.
+// linkTarget returns the router port for a switch port: the one with that name, the one it names itself, or the only
+// unlinked one of its network.
 func linkTarget(l *facts.Logical, p *nb.LogicalSwitchPortBrief, name string) (*nb.LogicalRouterPort, error) {
 	if rp := l.RouterPort[p.Options["router-port"]]; name == "" && rp != nil {
 		name = rp.Name
@@ -92,7 +92,7 @@ func linkTarget(l *facts.Logical, p *nb.LogicalSwitchPortBrief, name string) (*n
 	}
 }
 
-// checkUnlinked is the router port of a name, which must not be linked to another port.
+// checkUnlinked returns the named router port, which must not be linked to another port.
 func checkUnlinked(l *facts.Logical, p *nb.LogicalSwitchPortBrief, name string, unlinked []*nb.LogicalRouterPort) (*nb.LogicalRouterPort, error) {
 	rp := l.RouterPort[name]
 	if rp == nil {

@@ -72,12 +72,12 @@ func listenStep(z *snapshot.Zone, database string, global ovsdb.UUID, rows []sna
 	return step
 }
 
-// passive reports whether a target is one to listen at.
+// passive reports whether a target is a listening one.
 func passive(target string) bool {
 	return strings.HasPrefix(target, "ptcp:") || strings.HasPrefix(target, "pssl:")
 }
 
-// portOf is the port of a target to listen at: "6642" of ptcp:6642:127.0.0.1.
+// portOf returns the port of a listening target: "6642" of ptcp:6642:127.0.0.1.
 func portOf(target string) string {
 	parts := strings.SplitN(target, ":", 3)
 	if len(parts) < 2 {
@@ -86,7 +86,7 @@ func portOf(target string) string {
 	return parts[1]
 }
 
-// listensAt is the target with a port on a server's own command line; empty: none.
+// listensAt returns the target with a port on a server's own command line; empty if none.
 func listensAt(d *snapshot.Deployment, database, port string) string {
 	h := d.Local()
 	if h == nil {
@@ -108,8 +108,7 @@ func listensAt(d *snapshot.Deployment, database, port string) string {
 	return ""
 }
 
-// listenTarget is the target to listen at: the given one, else pssl: if the server has a
-// certificate, else ptcp:.
+// listenTarget returns the target to listen on: the given one, else pssl: if the server has a certificate, else ptcp:.
 func listenTarget(d *snapshot.Deployment, database, given string) (string, error) {
 	if given != "" {
 		if !passive(given) {

@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// attach is the plan that adds a load balancer, or a group of them, to a holder.
+// attach returns the plan that adds a load balancer, or a group, to a holder.
 func attach(z *snapshot.Zone, to *holder, column string, columns fixes.Row, name, classic string, guard fixes.Guard, warnings []string) *fixes.Plan {
 	what := strings.ReplaceAll(column, "_", " ") + " " + name
 	return &fixes.Plan{
@@ -34,7 +34,7 @@ type holder struct {
 	balancers   []ovsdb.UUID
 	groups      []ovsdb.UUID
 	ids         map[string]string
-	router      *nb.LogicalRouter // nil: it is none
+	router      *nb.LogicalRouter // nil if not a router
 	row         ovsdb.Row
 }
 
@@ -42,7 +42,7 @@ func (h *holder) String() string {
 	return map[string]string{"Logical_Switch": "switch ", "Logical_Router": "router ", "Load_Balancer_Group": "load balancer group "}[h.table] + h.name
 }
 
-// conflict is a load balancer of the holder that has a virtual IP of another one.
+// conflict returns a load balancer of the holder that shares a virtual IP with another one.
 func (h *holder) conflict(p *facts.Placement, lb *nb.LoadBalancer) (*nb.LoadBalancer, string) {
 	has := slices.Clone(h.balancers)
 	for _, g := range h.groups {
@@ -104,7 +104,8 @@ func isGatewayPort(rp *nb.LogicalRouterPort) bool {
 	return len(rp.GatewayChassis) > 0 || len(rp.HAChassisGroup) > 0 || rp.Options["redirect-chassis"] != ""
 }
 
-// setLoadBalancer is the plan that sets a column of a load balancer, or a key of one; text is the value for people and ovn-nbctl.
+// setLoadBalancer returns the plan that sets a column of a load balancer, or a key of one; text is the value for people
+// and ovn-nbctl.
 func setLoadBalancer(f found[nb.LoadBalancer], column string, value any, text, touches string) *fixes.Plan {
 	name := "load balancer " + f.row.Name
 	return &fixes.Plan{

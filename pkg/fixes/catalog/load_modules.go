@@ -36,7 +36,7 @@ modules-at-boot for that.`,
 	}),
 }
 
-// checkLoadable refuses if there is nothing to load, or nothing that could be loaded.
+// checkLoadable refuses if nothing needs loading, or nothing can be loaded.
 func checkLoadable(m *facts.KernelModules, h *snapshot.Host) error {
 	switch {
 	case len(m.Needed) == 0:

@@ -11,8 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// inZones goes through the zones until has finds what it looks for. A zone that
-// cannot be read is an error only if no other zone has it.
+// inZones visits the zones until has finds its object. An unreadable zone is an error only if no other zone has it.
 func inZones(d *snapshot.Deployment, has func(*snapshot.Zone, *facts.Logical) (bool, error)) error {
 	var unread error
 	for _, z := range d.Zones {
@@ -31,21 +30,21 @@ func inZones(d *snapshot.Deployment, has func(*snapshot.Zone, *facts.Logical) (b
 	return unread
 }
 
-// A found row of the Northbound, with the zone that it was found in.
+// A found is a row of the Northbound, with its zone.
 type found[T any] struct {
 	zone    *snapshot.Zone
 	logical *facts.Logical
 	row     *T
 }
 
-// A kind of rows of the Northbound, which are found by their name or UUID.
+// A kind is a kind of Northbound rows, found by name or UUID.
 type kind[T any] struct {
 	noun string
 	rows func(*snapshot.Zone, *facts.Logical) ([]T, error)
 	key  func(*T) (string, ovsdb.UUID)
 }
 
-// find finds a row. Two rows of one name in a zone are an error.
+// find finds a row. Two rows with one name in a zone are an error.
 func (k kind[T]) find(d *snapshot.Deployment, name string) (found[T], error) {
 	var out found[T]
 	var names []string
@@ -74,7 +73,7 @@ func (k kind[T]) find(d *snapshot.Deployment, name string) (found[T], error) {
 	return out, err
 }
 
-// on is what plans for the row that a parameter names.
+// on plans for the row that a parameter names.
 func (k kind[T]) on(param string, plan func(found[T], fixes.Args) (*fixes.Plan, error)) planner {
 	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		f, err := k.find(d, a[param])
@@ -85,7 +84,7 @@ func (k kind[T]) on(param string, plan func(found[T], fixes.Args) (*fixes.Plan, 
 	}
 }
 
-// findSwitchPort finds a switch port by name. There are too many to list the others.
+// findSwitchPort finds a switch port by name. There are too many others to list.
 func findSwitchPort(d *snapshot.Deployment, name string) (f found[nb.LogicalSwitchPortBrief], err error) {
 	err = inZones(d, func(z *snapshot.Zone, l *facts.Logical) (bool, error) {
 		f = found[nb.LogicalSwitchPortBrief]{z, l, l.SwitchPort[name]}
@@ -97,7 +96,7 @@ func findSwitchPort(d *snapshot.Deployment, name string) (f found[nb.LogicalSwit
 	return f, err
 }
 
-// onPort is what plans for the switch port that PORT names.
+// onPort plans for the switch port in PORT.
 func onPort(plan func(found[nb.LogicalSwitchPortBrief], fixes.Args) (*fixes.Plan, error)) planner {
 	return func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		f, err := findSwitchPort(d, a["PORT"])
@@ -108,7 +107,7 @@ func onPort(plan func(found[nb.LogicalSwitchPortBrief], fixes.Args) (*fixes.Plan
 	}
 }
 
-// checkUnused refuses for a port that a chassis has bound to an interface.
+// checkUnused refuses a port that a chassis has bound to an interface.
 func checkUnused(z *snapshot.Zone, p *nb.LogicalSwitchPortBrief) error {
 	rows, err := z.Southbound()
 	if err != nil {
@@ -120,7 +119,7 @@ func checkUnused(z *snapshot.Zone, p *nb.LogicalSwitchPortBrief) error {
 	return nil
 }
 
-// overwritten warns that a management system may write a row again.
+// overwritten warns that a CMS may write a row again.
 func overwritten(what string, ids map[string]string) []string {
 	owner := decode.CMSOf(ids)
 	if owner == "" {

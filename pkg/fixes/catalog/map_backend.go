@@ -68,7 +68,7 @@ switch are checked. SOURCE must be an unused address of the switch's network.`,
 			return nil, fixes.Refuse("", "backend %s is already mapped to %s", backend, value)
 		}
 		warnings := overwritten("load balancer "+lb.Name, lb.ExternalIDs)
-		if old.Source.IsValid() && f.logical.HealthSource(port, old.Source, bound) != "" { // OVN replied to ARP in the name of another host
+		if old.Source.IsValid() && f.logical.HealthSource(port, old.Source, bound) != "" { // OVN would reply to ARP on behalf of another host
 			warnings = append(warnings, fmt.Sprintf("hosts of the switch that have sent ARP requests for %[1]s keep OVN's reply for half a minute or more; in them, ip neigh flush to %[1]s is faster", old.Source))
 		}
 		return &fixes.Plan{
@@ -85,8 +85,8 @@ switch are checked. SOURCE must be an unused address of the switch's network.`,
 	}),
 }
 
-// healthSource is the source address of a backend's health check: the given one, else the present one
-// if it can be used, else that of the switch's other ports.
+// healthSource returns the source address of a backend's health check: the given one, else the current one if usable,
+// else that of the switch's other ports.
 func healthSource(f found[nb.LoadBalancer], port *nb.LogicalSwitchPortBrief, backend, old netip.Addr, bound func(string) bool, given string) (netip.Addr, error) {
 	l := f.logical
 	p, err := facts.PlacementOf(f.zone)
@@ -114,7 +114,7 @@ func healthSource(f found[nb.LoadBalancer], port *nb.LogicalSwitchPortBrief, bac
 	return source, nil
 }
 
-// backendsOf are the addresses of a load balancer's backends.
+// backendsOf returns the addresses of a load balancer's backends.
 func backendsOf(lb *nb.LoadBalancer) []string {
 	var out []string
 	for _, v := range facts.VIPs(lb) {

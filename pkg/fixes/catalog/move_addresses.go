@@ -36,7 +36,7 @@ by restore-bridge-ip.`,
 	}),
 }
 
-// planMove moves everything that a bridge's uplink has to the bridge.
+// planMove moves everything on a bridge's uplink to the bridge.
 func planMove(h *snapshot.Host, n *node.Network, u facts.Uplink) (*fixes.Plan, error) {
 	steps, warnings, err := moveSteps(h, n, u)
 	if err != nil {
@@ -70,7 +70,7 @@ func moveSteps(h *snapshot.Host, n *node.Network, u facts.Uplink) ([]fixes.Step,
 	}
 	var steps []fixes.Step
 	if from.MAC != "" && to.MAC != from.MAC && u.Bridge.OtherConfig["hwaddr"] == "" {
-		// Neighbours and DHCP servers know the host by it. One that somebody set stays.
+		// Neighbours and DHCP servers know the host by it. One set explicitly stays.
 		steps = append(steps, fixes.Set{
 			DB: "Open_vSwitch", What: fmt.Sprintf("give bridge %s the MAC address of %s", to.Name, from.Name),
 			Row: u.Bridge, Columns: fixes.Row{"other_config:hwaddr": from.MAC},
@@ -81,8 +81,8 @@ func moveSteps(h *snapshot.Host, n *node.Network, u facts.Uplink) ([]fixes.Step,
 	return steps, m.warnings, nil
 }
 
-// A move takes everything that a link has to another link: addresses, routes of all
-// tables, rules, static neighbours, settings.
+// A move transfers everything on a link to another link: addresses, routes of all tables, rules, static neighbours,
+// settings.
 type move struct {
 	n        *node.Network
 	from, to *node.Link
@@ -90,12 +90,11 @@ type move struct {
 	warnings []string
 }
 
-// children are the kinds of links that depend on another one and would be cut off
-// with it.
+// children are the kinds of links that depend on another and would be cut off with it.
 var children = []string{"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"}
 
-// plan fills in the changes: first what is added to the new link, then what is removed
-// from the old one. It refuses what cannot be moved completely.
+// plan fills in the changes: first additions to the new link, then removals from the old one. It refuses what cannot be
+// moved completely.
 func (m *move) plan() error {
 	for _, l := range m.n.Links {
 		if l.PeerIndex == m.from.Index && l.PeerNetns == nil && slices.Contains(children, l.Kind) {
@@ -159,8 +158,8 @@ func (m *move) plan() error {
 
 func (m *move) change(c fixes.LinkChange) { m.changes = append(m.changes, c) }
 
-// settings are those of the old link that somebody has set: they differ from the host's
-// default for new links, which the new link still has.
+// settings moves the old link's explicit settings: they differ from the host's default for new links, which the new
+// link still has.
 func (m *move) settings() {
 	for _, name := range []string{
 		"net/ipv4/conf/%s/forwarding", "net/ipv4/conf/%s/rp_filter", "net/ipv4/conf/%s/arp_ignore", "net/ipv4/conf/%s/arp_announce",
@@ -184,8 +183,8 @@ func (m *move) set(name, before, after string) {
 	m.change(fixes.LinkChange{Set: &fixes.Sysctl{Name: name, Before: before, After: after}, Link: m.to.Name, Index: m.to.Index})
 }
 
-// addresses are those of the old link in the order in which they are added: IPv4 with
-// the primary ones first, IPv6 with the oldest first, which the kernel lists last.
+// addresses returns the old link's addresses in the order of adding: IPv4 primary ones first, IPv6 oldest first, which
+// the kernel lists last.
 func (m *move) addresses() []node.Address {
 	var four, six []node.Address
 	for _, a := range facts.Global(m.n, m.from.Name) {
@@ -208,7 +207,7 @@ func (m *move) add(removals *[]fixes.LinkChange, a node.Address) {
 			moved.Label = m.to.Name + rest
 		}
 		if a.Prefix.Addr().Is6() && !a.Has("nodad") {
-			// The old link still has it: duplicate address detection could find that.
+			// The old link still has it: duplicate address detection might find that.
 			moved.Flags = append(slices.Clone(a.Flags), "nodad")
 		}
 		m.change(fixes.LinkChange{Add: &moved, Link: m.to.Name, Index: m.to.Index})
@@ -220,8 +219,8 @@ func (m *move) add(removals *[]fixes.LinkChange, a node.Address) {
 	}
 }
 
-// routes are those of the old link that the kernel does not create with an address,
-// the ones without a gateway first: the others need them.
+// routes returns the old link's routes that the kernel does not create with an address, those without a gateway first:
+// the others need them.
 func (m *move) routes() ([]node.Route, error) {
 	var routes []node.Route
 	for _, r := range fixes.PerNextHop(m.n.Routes) {

@@ -89,7 +89,7 @@ func planNewSystemID(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fixe
 	return p, nil
 }
 
-// uuid is a random UUID, RFC 9562 version 4.
+// uuid returns a random UUID, RFC 9562 version 4.
 func uuid() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:])

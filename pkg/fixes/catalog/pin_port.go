@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// PinPort ties a logical port that two nodes claim to one chassis.
+// PinPort pins a logical port that two nodes claim to one chassis.
 var PinPort = &fixes.Repair{
 	Name: "pin-port",
 	Doc: `Tie a logical port to one chassis
@@ -41,7 +41,7 @@ interface for the port.`,
 	}),
 }
 
-// checkHasPort refuses a chassis whose node can be read and has no interface for a logical port.
+// checkHasPort refuses a chassis whose node is readable and has no interface for a logical port.
 func checkHasPort(d *snapshot.Deployment, z *snapshot.Zone, name, port string) error {
 	south, err := z.Southbound()
 	if err != nil {

@@ -122,7 +122,7 @@ func raiseZone(h *snapshot.Host, sw *snapshot.Switch, zone, arg string) (*fixes.
 	return nil, fixes.Refuse("", "ct zone %d has no limit of its own", number)
 }
 
-// zoneWithLimit is the row of a ct zone that has a limit in the database; empty: none.
+// zoneWithLimit returns the row of a ct zone with a limit in the database; empty if none.
 func zoneWithLimit(sw *snapshot.Switch, zone int) ovsdb.UUID {
 	for _, dp := range sw.Datapaths {
 		for _, row := range sw.CTZones {

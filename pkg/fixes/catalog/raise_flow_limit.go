@@ -45,7 +45,7 @@ limit itself because it is too slow.`,
 	}),
 }
 
-// numberOr is the number that a setting holds, or a default.
+// numberOr parses a setting's number, or returns a default.
 func numberOr(text string, otherwise int) int {
 	if n, err := strconv.Atoi(text); err == nil {
 		return n
@@ -53,8 +53,7 @@ func numberOr(text string, otherwise int) int {
 	return otherwise
 }
 
-// largerNumber is the number of an argument, which must be larger than the present
-// one; usual if there is no argument.
+// largerNumber parses an argument, which must exceed the current number; usual if there is no argument.
 func largerNumber(arg string, now, usual int) (int, error) {
 	if arg == "" {
 		return usual, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// ReinstallMACBinding makes all nodes write the flow of a neighbour again.
+// ReinstallMACBinding makes all nodes write a neighbour's flow again.
 var ReinstallMACBinding = &fixes.Repair{
 	Name: "reinstall-mac-binding",
 	Doc: `Make all nodes write the flow of a neighbour again
@@ -62,7 +62,7 @@ the same value would do nothing, and flows are never written by hand.`,
 	},
 }
 
-// macBinding is the row of a router port's neighbour.
+// macBinding returns the row of a router port's neighbour.
 func macBinding(learned *snapshot.Learned, port, ip string) (*sb.MACBinding, error) {
 	var known []string
 	for i := range learned.MACBindings {
@@ -79,7 +79,7 @@ func macBinding(learned *snapshot.Learned, port, ip string) (*sb.MACBinding, err
 
 const flowBack = "the row is unchanged, and a flow that was missing is not removed again"
 
-// otherMAC is a local MAC address that nobody uses, other than the given one.
+// otherMAC returns an unused local MAC address other than the given one.
 func otherMAC(mac string) string {
 	if mac == "02:00:00:00:00:01" {
 		return "02:00:00:00:00:02"

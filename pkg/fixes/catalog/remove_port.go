@@ -48,7 +48,7 @@ network namespace.`,
 	}),
 }
 
-// withoutPort are the changes that delete a port with its interfaces.
+// withoutPort returns the changes that delete a port with its interfaces.
 func withoutPort(h *snapshot.Host, p snapshot.BridgeInterface) ([]fixes.Change, error) {
 	db, err := h.OVSDB()
 	if err != nil {

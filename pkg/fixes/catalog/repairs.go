@@ -82,7 +82,7 @@ var Repairs = []*fixes.Repair{
 	SetDHCPOptions,
 	SetPortAddress,
 
-	// the cluster's management system
+	// the CMS
 	KubeOVNDefaultRoute,
 	KubeOVNNodePort,
 	KubeOVNNodePolicy,
@@ -94,7 +94,7 @@ var Repairs = []*fixes.Repair{
 	DeleteEgressRow,
 }
 
-// Find is the repair of a name; nil: there is none.
+// Find returns the named repair; nil if there is none.
 func Find(name string) *fixes.Repair {
 	for _, r := range Repairs {
 		if r.Name == name {

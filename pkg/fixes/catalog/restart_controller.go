@@ -47,13 +47,13 @@ what the last flows took, and restored when the new ones are in place.`,
 	}),
 }
 
-// keepFlows is the setting with which ovn-controller leaves the flows that it finds in the
-// integration bridge until its own are ready, ovn-controller(8).
+// keepFlows is the setting that makes ovn-controller keep existing flows in the integration bridge until its own are
+// ready, ovn-controller(8).
 const keepFlows = "ovn-ofctrl-wait-before-clear"
 
-// keepingFlows starts a node's ovn-controller and keeps its flows in place until the new ones are ready:
-// up to OVN 24.09 it would delete them first, and there would be no traffic meanwhile. Afterwards the setting
-// is as before. The chassis must be in a Southbound that can be read, which shows when the flows are ready.
+// keepingFlows starts a node's ovn-controller and keeps its flows until the new ones are ready: up to OVN 24.09 it
+// would delete them first, stopping traffic meanwhile. Afterwards the setting is restored. The chassis must be in a
+// readable Southbound, which shows when the flows are ready.
 func keepingFlows(h *snapshot.Host, start fixes.Step) []fixes.Step {
 	up := chassisUp(h)
 	steps := append([]fixes.Step{start}, up...)
@@ -74,7 +74,7 @@ func keepingFlows(h *snapshot.Host, start fixes.Step) []fixes.Step {
 	return append(append([]fixes.Step{set.Step()}, steps...), set.Back("restore "+key))
 }
 
-// keepTime is how long the node's flows should be kept.
+// keepTime returns how long the node's flows should be kept.
 func keepTime(h *snapshot.Host) time.Duration {
 	longest, err := h.FlowGeneration()
 	if err != nil {
@@ -83,8 +83,8 @@ func keepTime(h *snapshot.Host) time.Duration {
 	return min(max(2*longest, leastKeep), mostKeep)
 }
 
-// controllerVersion is the release of a node's ovn-controller, or if it does not reply that of ovn-northd;
-// empty: unknown.
+// controllerVersion returns the release of a node's ovn-controller, or of ovn-northd if it does not reply; empty if
+// unknown.
 func controllerVersion(h *snapshot.Host) string {
 	if d, err := h.Daemon("ovn-controller"); err == nil && d.Version != "" {
 		return d.Version

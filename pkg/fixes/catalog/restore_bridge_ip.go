@@ -76,17 +76,16 @@ func linkUp(l *node.Link) fixes.LinkChange {
 	return fixes.LinkChange{Up: &up, Link: l.Name, Index: l.Index}
 }
 
-// A lost is an address that a bridge lost, and where it is known from.
+// A lost is an address that a bridge lost, and the source that knows it.
 type lost struct {
 	prefix   netip.Prefix
 	source   string
 	gateways []netip.Addr // of default routes
-	sources  []string     // where the gateways are known from
+	sources  []string     // sources of the gateways
 }
 
-// lostAddresses are the addresses that a bridge should have and no link has: those of
-// the host's own files, and the tunnel address with a prefix length that another source
-// knows. It refuses if sources disagree.
+// lostAddresses returns the addresses that a bridge should have and no link has: those in the host's own files, and the
+// tunnel address with a prefix length from another source. It refuses if sources disagree.
 func lostAddresses(h *snapshot.Host, n *node.Network, u facts.Uplink) ([]lost, error) {
 	files, err := fromFiles(h, u)
 	if err != nil {
@@ -125,8 +124,8 @@ func lostAddresses(h *snapshot.Host, n *node.Network, u facts.Uplink) ([]lost, e
 	return found, nil
 }
 
-// fromFiles are the fixed addresses of the bridge in the host's files, or if these do
-// not name the bridge, those of its uplink.
+// fromFiles returns the bridge's fixed addresses in the host's files, or those of its uplink if they do not name the
+// bridge.
 func fromFiles(h *snapshot.Host, u facts.Uplink) ([]lost, error) {
 	all, err := facts.PersistentOf(h)
 	if err != nil {
@@ -146,7 +145,7 @@ func fromFiles(h *snapshot.Host, u facts.Uplink) ([]lost, error) {
 	return nil, nil
 }
 
-// addFixed adds the addresses of an entry in a file of the host, with their gateways.
+// addFixed adds the addresses of an entry in a host file, with their gateways.
 func addFixed(found []lost, p facts.Persistent) []lost {
 	for _, a := range p.Addresses {
 		if slices.ContainsFunc(found, func(x lost) bool { return x.prefix == a }) {
@@ -201,7 +200,7 @@ func withLength(h *snapshot.Host, u facts.Uplink, ip netip.Addr, source string) 
 		ip, found[0].prefix, found[0].source, found[1].prefix, found[1].source)
 }
 
-// gatewaysOf are the next hops of default routes in a network.
+// gatewaysOf returns the next hops of default routes in a network.
 func gatewaysOf(h *snapshot.Host, u facts.Uplink, prefix netip.Prefix) (found []netip.Addr, sources []string) {
 	add := func(g netip.Addr, by string) {
 		if g.IsValid() && prefix.Contains(g) && !slices.Contains(found, g) {
@@ -230,8 +229,7 @@ func gatewaysOf(h *snapshot.Host, u facts.Uplink, prefix netip.Prefix) (found []
 	return found, sources
 }
 
-// A gatewayRouter is a port of a gateway router of one chassis, with what it knows of
-// the network around it.
+// A gatewayRouter is a port of one chassis' gateway router, with what it knows of the network around it.
 type gatewayRouter struct {
 	name, port string
 	networks   []netip.Prefix
@@ -281,7 +279,7 @@ func (g gatewayRouter) at(p nb.LogicalRouterPort) gatewayRouter {
 	return g
 }
 
-// giveBack are the changes that restore what a link lost.
+// giveBack returns the changes that restore what a link lost.
 func giveBack(n *node.Network, l *node.Link, all []lost) (changes []fixes.LinkChange, warnings []string) {
 	for _, x := range all {
 		a := node.Address{Link: l.Name, Prefix: x.prefix, Scope: "global"}
@@ -330,7 +328,7 @@ func hasDefault(n *node.Network, six bool) bool {
 	})
 }
 
-// broadcast is the last address of an IPv4 network.
+// broadcast returns the last address of an IPv4 network.
 func broadcast(p netip.Prefix) netip.Addr {
 	b := p.Addr().As4()
 	for i := p.Bits(); i < 32; i++ {

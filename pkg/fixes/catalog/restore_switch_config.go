@@ -55,7 +55,7 @@ addresses. Ports of pods come back when the pods are re-created.`,
 	}),
 }
 
-// restoreSwitch is the step that sets what the database lost.
+// restoreSwitch returns the step that sets what the database lost.
 func restoreSwitch(l *facts.LostSwitch, root *vswitch.OpenvSwitch) fixes.Rows {
 	step := fixes.Rows{DB: "Open_vSwitch", What: "restore the node's settings and bridges"}
 	columns := fixes.Row{}

@@ -57,7 +57,7 @@ It refuses if the start would delete transient ports, as it does on Debian with 
 	}),
 }
 
-// startOVSDB is the plan that starts ovsdb-server, and keeps a damaged file aside.
+// startOVSDB returns the plan that starts ovsdb-server, and sets a damaged file aside.
 func startOVSDB(c *facts.ConfDB, d *snapshot.Deployment, h *snapshot.Host) (*fixes.Plan, error) {
 	ports, err := c.TransientPorts(d)
 	if err != nil {
@@ -91,12 +91,12 @@ func startOVSDB(c *facts.ConfDB, d *snapshot.Deployment, h *snapshot.Host) (*fix
 	return plan, nil
 }
 
-// checkStart refuses if ovsdb-server would not start, or would delete transient ports when it does.
+// checkStart refuses if ovsdb-server would not start, or would delete transient ports on start.
 func checkStart(h *snapshot.Host, ports []string) error {
 	t, err := facts.ReadTransientDefault(h)
 	switch {
 	case err != nil:
-		return nil // the start shows it
+		return nil // starting it will show
 	case t.Stops != "":
 		return fixes.Refuse("ovnctl fix set-transient-default", "%s keeps Open vSwitch from starting: %s", t.File, t.Stops)
 	case t.Form == facts.TransientWorks && len(ports) > 0:
@@ -106,8 +106,8 @@ func checkStart(h *snapshot.Host, ports []string) error {
 	return nil
 }
 
-// keepName is what it takes for the node to keep its system-id: ovs-ctl takes the one of
-// system-id.conf whenever it starts ovsdb-server, and makes one up without the file.
+// keepName returns what the node needs to keep its system-id: ovs-ctl takes it from system-id.conf whenever it starts
+// ovsdb-server, and makes one up without the file.
 func keepName(c *facts.ConfDB, d *snapshot.Deployment, h *snapshot.Host) ([]fixes.Step, error) {
 	file := path.Join(cmp.Or(h.Dirs().Etc, "/etc"), "openvswitch/system-id.conf")
 	text, err := h.OptionalFile(file)

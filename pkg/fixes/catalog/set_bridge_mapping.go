@@ -70,7 +70,7 @@ func planBridgeMapping(h *snapshot.Host, sw *snapshot.Switch, a fixes.Args) (*fi
 		"the cluster's management system may overwrite ovn-bridge-mappings when its agent on this node starts"), nil
 }
 
-// proposedBridge is the only bridge that a network can be meant to use.
+// proposedBridge returns the only bridge that can be meant for a network.
 func proposedBridge(h *snapshot.Host, network string) (string, error) {
 	switch proposed := facts.ProposeBridge(h, network); len(proposed) {
 	case 1:
@@ -82,7 +82,7 @@ func proposedBridge(h *snapshot.Host, network string) (string, error) {
 	}
 }
 
-// remapped is a value of ovn-bridge-mappings with a network mapped to a bridge, and all else as it is.
+// remapped returns ovn-bridge-mappings with a network mapped to a bridge, otherwise unchanged.
 func remapped(old, network, bridge string, networks map[string]bool) string {
 	wrong := facts.Misspelt(old, network, networks)
 	var pairs []string

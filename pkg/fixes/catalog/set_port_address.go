@@ -65,7 +65,7 @@ it was attached: then it is the Northbound that changed. Otherwise re-create the
 	}),
 }
 
-// checkUnchanged refuses unless a pod has the addresses that it was given.
+// checkUnchanged refuses unless a pod has the addresses it was given.
 func checkUnchanged(device *facts.Device, p *nb.LogicalSwitchPortBrief) error {
 	const recreate = "re-create the pod"
 	switch as, known := device.AsRecorded(); {
@@ -80,7 +80,7 @@ func checkUnchanged(device *facts.Device, p *nb.LogicalSwitchPortBrief) error {
 	return nil
 }
 
-// security is a port's port_security with the new addresses in place of the old ones.
+// security returns a port's port_security with the new addresses replacing the old ones.
 func security(p *nb.LogicalSwitchPortBrief, text string) []string {
 	out := []string{text}
 	for _, s := range p.PortSecurity {
@@ -92,13 +92,13 @@ func security(p *nb.LogicalSwitchPortBrief, text string) []string {
 	return out
 }
 
-// samePort reports whether all words of an element of port_security are among the others.
+// samePort reports whether all words of a port_security element are among the others.
 func samePort(s, text string) bool {
 	have := strings.Fields(strings.ToLower(text))
 	return !slices.ContainsFunc(strings.Fields(strings.ToLower(s)), func(word string) bool { return !slices.Contains(have, word) })
 }
 
-// deviceOf finds what is attached to a port, on the hosts that can be read.
+// deviceOf finds what is attached to a port, on readable hosts.
 func deviceOf(d *snapshot.Deployment, l *facts.Logical, p *nb.LogicalSwitchPortBrief) (*facts.Device, error) {
 	var unread error
 	for _, h := range d.Hosts {
@@ -123,7 +123,7 @@ func deviceOf(d *snapshot.Deployment, l *facts.Logical, p *nb.LogicalSwitchPortB
 	return nil, fixes.Refuse("run this on the node of the port", "what is attached to port %s cannot be read from here", p.Name)
 }
 
-// taken is another port of the switch that has an address of the device; empty: none.
+// taken returns another port of the switch with an address of the device; empty if none.
 func taken(l *facts.Logical, p *nb.LogicalSwitchPortBrief, d *facts.Device) string {
 	s := l.SwitchOf[p.UUID]
 	if s == nil {

@@ -51,7 +51,7 @@ owner adds it again.`,
 			return nil, err
 		}
 		if switchErr != nil && t.Stops == "" {
-			return nil, switchErr // a line that stops Open vSwitch is why there is no database to read
+			return nil, switchErr // a line that keeps Open vSwitch from starting explains the missing database
 		}
 		return planTransientDefault(t, h, all, pods)
 	}),
@@ -74,7 +74,7 @@ func checkOnHost(h *snapshot.Host, pods []string) error {
 	return fixes.Refuse(instead, "Open vSwitch of %s runs in a container (%s): it does not read the host's default file", h.Name, by)
 }
 
-// planTransientDefault is what makes the option work on a host with these transient ports, some of them of pods.
+// planTransientDefault returns what makes the option work on a host with these transient ports, some of them of pods.
 func planTransientDefault(t *facts.TransientDefault, h *snapshot.Host, all, pods []string) (*fixes.Plan, error) {
 	plan := &fixes.Plan{Host: h.Name, Touches: "nothing now"}
 	starts := t.Stops == ""
@@ -125,9 +125,8 @@ func portList(ports []string) string {
 	return "ports " + several(ports)
 }
 
-// rewritten is the file with the option in effect, and notes on what else changes. The
-// options that are in effect stay; those that only a shell would have combined are
-// combined.
+// rewritten returns the file with the option in effect, and notes on what else changes. Options in effect stay; those
+// that only a shell would have combined are combined.
 func rewritten(t *facts.TransientDefault) (text []byte, notes []string, err error) {
 	file := envfile.Systemd(t.Text, false)
 	set := file.Last(t.Variable)
@@ -136,7 +135,7 @@ func rewritten(t *facts.TransientDefault) (text []byte, notes []string, err erro
 	case t.Form == facts.TransientGlued:
 		return unglued(t, file)
 	case t.Form == facts.TransientSelfReference:
-		// What the shell makes of it is what was meant.
+		// The shell's result is what was meant.
 		shell := envfile.LastShell(t.Text, t.Variable)
 		if shell == nil || shell.Ignored {
 			return nil, nil, rewriteByHand(t, set)
@@ -173,7 +172,7 @@ func rewritten(t *facts.TransientDefault) (text []byte, notes []string, err erro
 	} else {
 		text = envfile.Replace(t.Text, set.Start, set.End, line)
 	}
-	// Earlier settings have no effect, and with the option in them would mislead the next reader.
+	// Earlier settings have no effect, and with the option in them would mislead readers.
 	for _, a := range slices.Backward(file.Assignments) {
 		if set != nil && a.Name == t.Variable && a.Start < set.Start && t.Form != facts.TransientMissing {
 			text = envfile.Replace(text, a.Start, a.End, "")
@@ -183,7 +182,7 @@ func rewritten(t *facts.TransientDefault) (text []byte, notes []string, err erro
 	return checkedRewrite(t, text, notes)
 }
 
-// checkedRewrite is a text that systemd and a shell read alike and ovs-ctl accepts.
+// checkedRewrite returns a text that systemd and a shell read alike and ovs-ctl accepts.
 func checkedRewrite(t *facts.TransientDefault, text []byte, notes []string) ([]byte, []string, error) {
 	after := t.With(text)
 	shell := envfile.LastShell(text, t.Variable)
@@ -255,9 +254,8 @@ func rewriteAgain(t *facts.TransientDefault) ([]byte, []string, error) {
 	return rewritten(t)
 }
 
-// meant are the options among words that ovs-ctl does not accept as they are:
-// typographic quotation marks and dashes become plain ones, and a comment after the
-// value is separated.
+// meant returns the options among words that ovs-ctl rejects as written: typographic quotes and dashes become plain
+// ones, and a comment after the value is separated.
 func meant(words []string) (options []string, comment string, err error) {
 	replacer := strings.NewReplacer("“", "", "”", "", "„", "", "‘", "", "’", "", "—", "--", "–", "--", "−", "--", `"`, "")
 	for i, w := range words {
@@ -292,15 +290,15 @@ func withOption(words []string) []string {
 	return words
 }
 
-// join writes words so that systemd splits them into the same.
+// join writes words so that systemd splits them the same way.
 func join(words []string) string {
 	return strings.Join(namesOf(words, quotedWord), " ")
 }
 
 var special = regexp.MustCompile("[ \t\r\n\"'\\\\]")
 
-// quotedWord is a word that systemd reads as one. People write quotes in the middle of a
-// word: --options='-a -b'.
+// quotedWord quotes a word so that systemd reads it as one. People write quotes in the middle of a word: --options='-a
+// -b'.
 func quotedWord(w string) string {
 	switch name, value, ok := strings.Cut(w, "="); {
 	case w != "" && !strings.ContainsAny(w, " \t\r\n\"'\\"):
@@ -313,7 +311,7 @@ func quotedWord(w string) string {
 	return "'" + w + "'"
 }
 
-// withoutOption is the file that is not read, without the option; nil: nothing else is in it.
+// withoutOption returns the unread file without the option; nil if nothing else is in it.
 func withoutOption(t *facts.TransientDefault) []byte {
 	text := t.WrongFile
 	for _, a := range slices.Backward(envfile.Systemd(text, false).Assignments) {
@@ -333,7 +331,7 @@ func withoutOption(t *facts.TransientDefault) []byte {
 	return text
 }
 
-// cleanWrongFile is the step that removes the option from the file that is not read, if there is one.
+// cleanWrongFile returns the step that removes the option from the unread file, if there is one.
 func cleanWrongFile(t *facts.TransientDefault) []fixes.Step {
 	if t.Wrong == "" {
 		return nil

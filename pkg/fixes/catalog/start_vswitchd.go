@@ -44,7 +44,7 @@ finds them.`,
 	}),
 }
 
-// lostLinks warns of internal links of the bridges that are gone, with their addresses and routes.
+// lostLinks warns of the bridges' lost internal links, with their addresses and routes.
 func lostLinks(h *snapshot.Host, s *snapshot.Switch) []string {
 	network, err := h.Network()
 	if err != nil {

@@ -63,7 +63,7 @@ if the installed schema is older, or cannot hold the data.`,
 	},
 }
 
-// databaseToUpgrade is the database of this host that an argument names.
+// databaseToUpgrade returns the database of this host that an argument names.
 func databaseToUpgrade(d *snapshot.Deployment, h *snapshot.Host, arg string) (name, zone string, db ovsdb.Reader, err error) {
 	if strings.EqualFold(arg, "Open_vSwitch") {
 		db, err = h.OVSDB()

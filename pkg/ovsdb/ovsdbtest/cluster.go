@@ -77,8 +77,8 @@ func (c *Cluster) Followers() []*Server {
 	return followers
 }
 
-// Isolate cuts the member off from the others, which go on without it; clients
-// still reach it. It waits until the member has noticed.
+// Isolate cuts the member off from the others, which continue without it; clients still reach it. It waits
+// until the member has noticed.
 func (c *Cluster) Isolate(m *Server) {
 	c.t.Helper()
 	m.Appctl("cluster/failure-test", "stop-raft-rpc")
@@ -88,7 +88,7 @@ func (c *Cluster) Isolate(m *Server) {
 	})
 }
 
-// Join ends what Isolate did.
+// Join undoes Isolate.
 func (c *Cluster) Join(m *Server) {
 	c.t.Helper()
 	m.Appctl("cluster/failure-test", "clear")

@@ -24,10 +24,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// CheckRows holds every tag of the rows against a schema. A column that the
-// schema lacks must be listed as "Table.column" of another release, and one that
-// is listed must be lacking. A projection has columns of the row of its table, of
-// the same types. Both must be all those of the package in the current directory.
+// CheckRows checks every tag of the rows against a schema. Columns that the schema lacks must be in
+// otherRelease as "Table.column", and those listed must be missing. A projection's columns are columns of its
+// table's row, of the same types. Together rows and projections must be all those of the package in the
+// current directory.
 func CheckRows(t *testing.T, schema string, otherRelease []string, rows, projections []ovsdb.Row) {
 	t.Helper()
 	text, err := os.ReadFile(schema)
@@ -81,7 +81,7 @@ func CheckRows(t *testing.T, schema string, otherRelease []string, rows, project
 	}
 }
 
-// checkProjection holds the columns of a projection against the full row.
+// checkProjection checks a projection's columns against the full row.
 func checkProjection(t *testing.T, projection ovsdb.Row, rows []ovsdb.Row) {
 	t.Helper()
 	full := slices.IndexFunc(rows, func(row ovsdb.Row) bool { return row.Table() == projection.Table() })
@@ -126,7 +126,7 @@ func fieldType(declared any) string {
 	return fmt.Sprintf("ovsdb.Set[%s]", text)
 }
 
-// rowTypes returns the structs of the package here.
+// rowTypes returns the structs of the package in the current directory.
 func rowTypes(t *testing.T) []string {
 	t.Helper()
 	var types []string
@@ -149,9 +149,8 @@ func rowTypes(t *testing.T) []string {
 	return types
 }
 
-// SameEverywhere reads all rows from the live server, from its file as the
-// transactions made it, from the file compacted, from a backup and from a
-// dump, and compares them. It returns how many rows there are of each table.
+// SameEverywhere reads all rows from the live server, its file as written, its compacted file, a backup and a
+// dump, and compares them. It returns the number of rows of each table.
 func SameEverywhere(t *testing.T, s *Server, rows ...ovsdb.Row) map[string]int {
 	t.Helper()
 	live, err := ovsdb.Dial(t.Context(), ovsdb.Config{DB: s.DB, Remotes: s.Remote(), Timeout: 10 * time.Second})
@@ -200,7 +199,7 @@ func SameEverywhere(t *testing.T, s *Server, rows ...ovsdb.Row) map[string]int {
 	return counts
 }
 
-// readAll returns the rows of each table, a []T each, in the order of UUIDs.
+// readAll returns the rows of each table, a []T each, ordered by UUID.
 func readAll(t *testing.T, r ovsdb.Reader, rows []ovsdb.Row) []any {
 	t.Helper()
 	queries := make([]*ovsdb.Query, len(rows))

@@ -25,7 +25,7 @@ const (
 
 // A Server is a running ovsdb-server, ended with the test.
 type Server struct {
-	Dir     string // holds what follows; short enough for unix sockets
+	Dir     string // holds the files below; short enough for unix sockets
 	Socket  string // path of the unix socket
 	Control string // path of the control socket
 	File    string // the database's file
@@ -49,8 +49,8 @@ func Dir(t testing.TB) string {
 	return dir
 }
 
-// Start creates a database of the schema and serves it on a unix socket; args
-// are more options of ovsdb-server(1).
+// Start creates a database with the schema and serves it on a unix socket; args are further options of
+// ovsdb-server(1).
 func Start(t testing.TB, schema string, args ...string) *Server {
 	t.Helper()
 	dir := Dir(t)
@@ -59,7 +59,7 @@ func Start(t testing.TB, schema string, args ...string) *Server {
 	return Serve(t, dir, file, schemaName(t, schema), args...)
 }
 
-// Serve starts a server of a database file that is there already.
+// Serve starts a server for an existing database file.
 func Serve(t testing.TB, dir, file, db string, args ...string) *Server {
 	t.Helper()
 	s := &Server{
@@ -79,8 +79,8 @@ func Serve(t testing.TB, dir, file, db string, args ...string) *Server {
 // Remote returns the server's unix: remote.
 func (s *Server) Remote() string { return "unix:" + s.Socket }
 
-// ListenTCP makes the server listen on a port of loopback, too, and returns that
-// remote, which does not tell what process the server is.
+// ListenTCP makes the server also listen on a loopback port, and returns that remote, which does not reveal
+// the server's process.
 func (s *Server) ListenTCP() string {
 	s.t.Helper()
 	address := Address(s.t, "127.0.0.1")
@@ -88,7 +88,7 @@ func (s *Server) ListenTCP() string {
 	return "tcp:" + address
 }
 
-// Restart starts the server, again after Kill, and waits until it listens.
+// Restart starts the server, also after Kill, and waits until it listens.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
@@ -125,8 +125,7 @@ func (s *Server) Restart() {
 	s.t.Fatalf("ovsdb-server does not listen on %s", s.Socket)
 }
 
-// listens reports whether the socket is more than a file: the server binds it
-// a moment before it listens.
+// listens reports whether the socket accepts: its file exists a moment before the server listens.
 func listens(socket string) bool {
 	c, err := net.Dial("unix", socket)
 	if err != nil {
@@ -136,7 +135,7 @@ func listens(socket string) bool {
 	return true
 }
 
-// Kill ends the server as kill -9 does and waits until it is gone.
+// Kill kills the server like kill -9 and waits until it is gone.
 func (s *Server) Kill() {
 	if s.done == nil {
 		return
@@ -163,8 +162,8 @@ func (s *Server) Appctl(command string, args ...string) string {
 	return Run(s.t, "ovs-appctl", append([]string{"-T", "10", "-t", s.Control, command}, args...)...)
 }
 
-// Transact runs operations, given as JSON, with ovsdb-client(1) and returns
-// its answer. An error in the answer fails the test.
+// Transact runs operations, given as JSON, with ovsdb-client(1) and returns its output. An error in it fails
+// the test.
 func (s *Server) Transact(operations ...string) string {
 	s.t.Helper()
 	request := fmt.Sprintf("[%q,%s]", s.DB, strings.Join(operations, ","))

@@ -51,9 +51,8 @@ func (p *PKI) run(args ...string) {
 	}
 }
 
-// Port returns a TCP port that nothing listens on; host is 127.0.0.1 or ::1.
-// It is below those that the kernel gives to clients, one of which might
-// otherwise take it before the server does.
+// Port returns a TCP port that nothing listens on; host is 127.0.0.1 or ::1. It is below the ephemeral ports,
+// which a client might take before the server does.
 func Port(t testing.TB, host string) int {
 	t.Helper()
 	for range 100 {
@@ -74,7 +73,7 @@ func Address(t testing.TB, host string) string {
 	return net.JoinHostPort(host, strconv.Itoa(Port(t, host)))
 }
 
-// Passive returns what a server listens on for clients of scheme:address.
+// Passive returns the remote on which a server listens for clients of scheme:address.
 func Passive(scheme, address string) string {
 	host, port, _ := net.SplitHostPort(address)
 	if strings.Contains(host, ":") {

@@ -14,7 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// An admission is what has to be allowed for a packet to pass.
+// An admission is what must be allowed for a packet to pass.
 type admission struct {
 	traffic
 	stop    *stop
@@ -23,7 +23,7 @@ type admission struct {
 	peer    netip.Addr    // the other end
 }
 
-// admissions are the changes by which an ACL that denied a packet, or the lack of one that allows it, would let it pass.
+// admissions returns the changes that would let a packet pass that an ACL denied, or that no ACL allows.
 func (e *Explainer) admissions(ctx context.Context, s *stop) []change {
 	p := s.packet()
 	a := admission{traffic: trafficOf(&p), stop: s, ingress: s.visit.Pipeline == logicalflow.Egress}
@@ -49,16 +49,16 @@ func (e *Explainer) admissions(ctx context.Context, s *stop) []change {
 	return e.aclChanges(ctx, a)
 }
 
-// denyingPolicies are the kinds of policies with rules that deny.
+// denyingPolicies are the kinds of policies whose rules can deny.
 var denyingPolicies = []string{"AdminNetworkPolicy", "BaselineAdminNetworkPolicy", "ClusterNetworkPolicy", "EgressFirewall"}
 
-// direction is how policies speak of it.
+// direction returns the direction as policies name it.
 func (a admission) direction() string { return choose(a.ingress, "ingress", "egress") }
 
-// from is "from" the other end or "to" it.
+// from returns "from" or "to" for the other end.
 func (a admission) from() string { return choose(a.ingress, "from", "to") }
 
-// in is the service as policies write it: "port 8080/tcp".
+// in returns the service as policies write it: "port 8080/tcp".
 func (a admission) in() string {
 	if a.l4() {
 		return fmt.Sprintf("port %d/%s", a.dstPort, a.protocol())
@@ -66,7 +66,7 @@ func (a admission) in() string {
 	return a.protocol()
 }
 
-// admitting is a change that is tried by a rule in memory, which allows this packet in the place where it was denied.
+// admitting returns a change that is tried as a rule in memory, which allows this packet where it was denied.
 func (e *Explainer) admitting(a admission, object decode.Object, text, command string) change {
 	c, s := remedy(object, text, command), a.stop
 	if s.flow == nil {
@@ -86,8 +86,8 @@ func (e *Explainer) admitting(a admission, object decode.Object, text, command s
 	return c
 }
 
-// allowing are the actions of a flow that allows a new connection, in the dialect of one that denies: since OVN 23.06 ACLs
-// leave their verdict in a register.
+// allowing returns the actions of a flow that allows a new connection, in the dialect of one that denies: since OVN
+// 23.06 ACLs leave their verdict in a register.
 func allowing(f *logicalflow.Flow) string {
 	const commit = "reg0[1] = 1; next;"
 	if strings.Contains(f.Row.Actions, "reg8[17] = 1") || strings.Contains(f.Row.Actions, "reg8[18] = 1") {
@@ -96,7 +96,7 @@ func allowing(f *logicalflow.Flow) string {
 	return commit
 }
 
-// match is the packet in the language of ACLs, without the port that it is for.
+// match returns the packet as an ACL match, without its port.
 func (a admission) match() string {
 	field := a.ip() + "." + choose(a.ingress, "src", "dst")
 	match := fmt.Sprintf("%s == %s", field, a.peer)
@@ -109,8 +109,8 @@ func (a admission) match() string {
 	return fmt.Sprintf("%s && ip.proto == %d", match, a.proto)
 }
 
-// policyChanges are those of NetworkPolicies. A rule is added to the one that comes nearest to allowing the packet, or to
-// one that selects the pod.
+// policyChanges returns changes of NetworkPolicies: a rule added to the one that comes nearest to allowing the packet,
+// or to one that selects the pod.
 func (e *Explainer) policyChanges(ctx context.Context, a admission) []change {
 	namespace := a.namespace()
 	var changes, selecting []change
@@ -148,10 +148,10 @@ func (e *Explainer) policyChanges(ctx context.Context, a admission) []change {
 	return append(changes, selecting...)
 }
 
-// isPolicy reports whether an owner is a NetworkPolicy, and the row one of its own rules.
+// isPolicy reports whether an owner is a NetworkPolicy and the row is one of its own rules.
 func isPolicy(o decode.Owner) bool { return o.Kind == "NetworkPolicy" && o.Role == decode.Own }
 
-// targeted reports whether all that is missing of a rule is that it is not for this port.
+// targeted reports whether a rule fails only because it is not for this port.
 func targeted(m miss) bool {
 	for _, d := range m.missing {
 		if t, ok := deciding(d); !ok || !t.Ref.Symbol.IsString() {
@@ -161,12 +161,12 @@ func targeted(m miss) bool {
 	return true
 }
 
-// policyRule is a rule that is added to a policy.
+// policyRule returns the change that adds a rule to a policy.
 func (e *Explainer) policyRule(a admission, policy decode.Owner) change {
 	return e.admitting(a, decode.Object{}, fmt.Sprintf("NetworkPolicy %s: add %s", policy.FullName(), e.ruleText(a)), editPolicy(policy))
 }
 
-// ruleText is "ingress from namespace shop, port 8080/tcp".
+// ruleText returns a rule in words: "ingress from namespace shop, port 8080/tcp".
 func (e *Explainer) ruleText(a admission) string {
 	peer := prefix(a.peer)
 	if namespace := e.namespaceAt(a.peer); namespace != "" {
@@ -174,7 +174,7 @@ func (e *Explainer) ruleText(a admission) string {
 	}
 	text := fmt.Sprintf("%s %s %s", a.direction(), a.from(), peer)
 	if !a.l4() {
-		return text + ", every protocol" // NetworkPolicies know no ICMP
+		return text + ", every protocol" // NetworkPolicies have no ICMP
 	}
 	return text + ", " + a.in()
 }
@@ -183,7 +183,7 @@ func editPolicy(policy decode.Owner) string {
 	return fmt.Sprintf("kubectl -n %s edit networkpolicy %s", Shell(policy.Namespace), Shell(policy.Name))
 }
 
-// patchPolicy is the command that adds a rule to a policy that has rules.
+// patchPolicy returns the command that adds a rule to a policy that has rules.
 func (e *Explainer) patchPolicy(a admission, policy decode.Owner) string {
 	peer := fmt.Sprintf(`{"ipBlock":{"cidr":%q}}`, prefix(a.peer))
 	if namespace := e.namespaceAt(a.peer); namespace != "" {
@@ -197,20 +197,20 @@ func (e *Explainer) patchPolicy(a admission, policy decode.Owner) string {
 	return fmt.Sprintf("kubectl -n %s patch networkpolicy %s --type=json -p %s", Shell(policy.Namespace), Shell(policy.Name), Shell(patch))
 }
 
-// prefix is an address as a network of one.
+// prefix returns an address as a single-address prefix.
 func prefix(a netip.Addr) string { return netip.PrefixFrom(a, a.BitLen()).String() }
 
-// podOf is the pod of a switch port, empty if it has none.
+// podOf returns the pod of a switch port; empty if it has none.
 func podOf(port decode.Object) string {
 	return choose(port.Owner.Kind == "Pod", port.Owner.FullName(), "")
 }
 
-// namespace is the one whose policies deny.
+// namespace returns the namespace whose policies deny.
 func (a admission) namespace() string {
 	return choose(a.own.Owner.Kind == "Pod", a.own.Owner.Namespace, a.stop.by.Owner.Namespace)
 }
 
-// namespaceAt is the namespace of the pod that has an address, empty if none has it.
+// namespaceAt returns the namespace of the pod with an address; empty if there is none.
 func (e *Explainer) namespaceAt(a netip.Addr) string {
 	for _, p := range e.graph.PortsAt(a) {
 		if namespace, _, ok := strings.Cut(p.Pod, "/"); ok {
@@ -220,7 +220,7 @@ func (e *Explainer) namespaceAt(a netip.Addr) string {
 	return ""
 }
 
-// policiesOf are the NetworkPolicies that select the port, by the port groups that it is in, and the one that denied.
+// policiesOf returns the NetworkPolicies that select the port, through its port groups, and the one that denied.
 func (e *Explainer) policiesOf(ctx context.Context, a admission) []decode.Owner {
 	owners := []decode.Owner{a.stop.by.Owner}
 	for _, group := range e.groupsOf(ctx, a.own) {
@@ -229,7 +229,7 @@ func (e *Explainer) policiesOf(ctx context.Context, a admission) []decode.Owner 
 	return slices.DeleteFunc(owners, func(o decode.Owner) bool { return !isPolicy(o) })
 }
 
-// groupsOf are the port groups of a port.
+// groupsOf returns the port groups of a port.
 func (e *Explainer) groupsOf(ctx context.Context, port decode.Object) []decode.Object {
 	p := e.graph.PortByName(port.Name)
 	if p == nil {
@@ -244,7 +244,7 @@ func (e *Explainer) groupsOf(ctx context.Context, port decode.Object) []decode.O
 	return groups
 }
 
-// clusterPolicyChange is that of a policy with rules that deny: an exception before the rule.
+// clusterPolicyChange returns the change for a policy with deny rules: an exception before the rule.
 func (e *Explainer) clusterPolicyChange(a admission) change {
 	owner := a.stop.by.Owner
 	in := choose(owner.Namespace == "", "", " -n "+Shell(owner.Namespace))
@@ -268,7 +268,7 @@ func (e *Explainer) multicastChange(a admission) change {
 	return e.admitting(a, a.stop.by, owner.String()+": allow multicast", fmt.Sprintf("kubectl annotate namespace %s k8s.ovn.org/multicast-enabled=true", Shell(owner.Name)))
 }
 
-// securityGroupChanges add a rule to a security group of the port.
+// securityGroupChanges returns changes that add a rule to a security group of the port.
 func (e *Explainer) securityGroupChanges(ctx context.Context, a admission) []change {
 	var changes []change
 	for _, group := range e.securityGroups(ctx, a) {
@@ -283,7 +283,7 @@ func (e *Explainer) securityGroupChanges(ctx context.Context, a admission) []cha
 	return changes
 }
 
-// neutronProtocol is the protocol as neutron writes it.
+// neutronProtocol returns the protocol as Neutron writes it.
 func (a admission) neutronProtocol() string {
 	switch {
 	case a.protocol() == "icmp" && a.dst.Is6():
@@ -294,7 +294,7 @@ func (a admission) neutronProtocol() string {
 	return fmt.Sprint(a.proto)
 }
 
-// securityGroups are those of the port.
+// securityGroups returns the port's security groups.
 func (e *Explainer) securityGroups(ctx context.Context, a admission) []string {
 	if row, ok := a.own.Row.(nb.LogicalSwitchPort); ok {
 		if groups := strings.Fields(row.ExternalIDs["neutron:security_group_ids"]); len(groups) > 0 {
@@ -315,8 +315,8 @@ func aclOf(s *stop) nb.ACL {
 	return acl
 }
 
-// aclChanges are those of plain OVN: an address added to a set that a near rule names, the ACL that denies deleted, or
-// one that allows added above it.
+// aclChanges returns the changes for plain OVN: add an address to a set that a near rule names, delete the denying ACL,
+// or add an allowing one above it.
 func (e *Explainer) aclChanges(ctx context.Context, a admission) []change {
 	var changes []change
 	for _, m := range e.near(ctx, a.stop) {
@@ -340,7 +340,7 @@ func (e *Explainer) aclChanges(ctx context.Context, a admission) []change {
 	return append(changes, deletion, addition)
 }
 
-// missingSet is the address set that would have to have the other end for a rule to match; empty if that is not all.
+// missingSet returns the address set that lacks only the other end for a rule to match; empty if more is missing.
 func missingSet(m miss, peer netip.Addr) string {
 	if len(m.missing) != 1 {
 		return ""
@@ -357,7 +357,7 @@ func missingSet(m miss, peer netip.Addr) string {
 	return ""
 }
 
-// aclAddition is an ACL that allows what is asked for and nothing else.
+// aclAddition returns the change that adds an ACL which allows the requested traffic and nothing else.
 func (e *Explainer) aclAddition(a admission, holder decode.Holder, priority int) change {
 	match := fmt.Sprintf("%s == %q && %s", choose(a.ingress, "outport", "inport"), a.own.Name, a.match())
 	acl := aclOf(a.stop)
@@ -375,7 +375,7 @@ func (e *Explainer) aclAddition(a admission, holder decode.Holder, priority int)
 	return e.admitting(a, decode.Object{}, text, command)
 }
 
-// aclCommand is a command of ovn-nbctl about ACLs of a port group or a switch.
+// aclCommand returns an ovn-nbctl command for ACLs of a port group or a switch.
 func aclCommand(command string, holder decode.Holder, direction, priority, match string) string {
 	group := choose(holder.Kind == decode.GroupHolder, "--type=port-group ", "")
 	return fmt.Sprintf("ovn-nbctl %s%s %s %s %s %s", group, command, Shell(holder.Name), Shell(direction), priority, Shell(match))

@@ -1,11 +1,11 @@
 // Package cause finds why a packet was delivered or dropped, and words it.
 //
-// It finds which object of the Northbound is behind a flow, which parts of its match decided, what let a delivered packet
+// It finds which Northbound object is behind a flow, which parts of its match decided, what let a delivered packet
 // pass, what comes nearest to letting a dropped one pass, and which change would let it pass.
 //
-// It explains paths that pkg/trace/ovn has followed, and it words causes from everywhere: words.go has the one sentence of
-// each kind. It changes nothing: a change is proposed in the words of the CMS that manages the object (Kubernetes, OpenStack,
-// else ovn-nbctl), and tried out on the flows in memory where that is possible.
+// It explains paths that pkg/trace/ovn has followed, and words causes from everywhere: words.go has the one sentence of
+// each kind. It changes nothing: a change is proposed in the terms of the CMS that manages the object (Kubernetes,
+// OpenStack, else ovn-nbctl), and tried on the flows in memory where possible.
 package cause
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// An Explainer explains paths through a network. It may be used by several goroutines.
+// An Explainer explains paths through a network. It is safe for concurrent use.
 type Explainer struct {
 	net     *logicalflow.Network
 	engine  *ovn.Engine
@@ -29,8 +29,8 @@ type Explainer struct {
 	graph   *topology.Graph
 }
 
-// New returns an explainer. Objects are those of the Northbound that the network was made from; the graph tells whose an
-// address is. Either may be nil: then less has a name.
+// New returns an explainer. Objects are those of the Northbound that the network was made from; the graph knows who has
+// an address. Either may be nil: then fewer things have a name.
 func New(net *logicalflow.Network, objects *decode.Objects, graph *topology.Graph) *Explainer {
 	if graph == nil {
 		graph = &topology.Graph{}
@@ -40,15 +40,15 @@ func New(net *logicalflow.Network, objects *decode.Objects, graph *topology.Grap
 
 // A Finding is why a path ended as it did.
 type Finding struct {
-	Cause  journey.Cause  // what stopped the packet; none if it was delivered
-	Object *decode.Object // that did it; nil if none did
-	Rule   *journey.Rule  // the flow that did it, and why it matched; nil if no flow did
-	Near   []journey.Rule // what comes nearest to letting it pass, and what of its match failed
-	// Allowed is what let a delivered packet pass, in the order in which it was met.
+	Cause  journey.Cause  // what stopped the packet; empty if it was delivered
+	Object *decode.Object // the object responsible; nil if there is none
+	Rule   *journey.Rule  // the flow responsible, and why it matched; nil if there is none
+	Near   []journey.Rule // what comes nearest to letting it pass, and the parts of its match that failed
+	// Allowed is what let a delivered packet pass, in the order on the path.
 	Allowed []decode.Object
 }
 
-// Explain says why a path ended as it did.
+// Explain finds why a path ended as it did.
 func (e *Explainer) Explain(ctx context.Context, w *ovn.Path) Finding {
 	s, ok := e.stopOf(ctx, w)
 	if !ok {
@@ -61,7 +61,7 @@ func (e *Explainer) Explain(ctx context.Context, w *ovn.Path) Finding {
 	return f
 }
 
-// allowed are the ACLs and routing policies that let a packet pass.
+// allowed returns the ACLs and routing policies that let a packet pass.
 func (e *Explainer) allowed(ctx context.Context, w *ovn.Path) []decode.Object {
 	var objects []decode.Object
 	end := w.End()
@@ -83,7 +83,7 @@ func (e *Explainer) allowed(ctx context.Context, w *ovn.Path) []decode.Object {
 	return objects
 }
 
-// allows reports whether an object lets packets pass that it matches.
+// allows reports whether an object lets matching packets pass.
 func allows(o decode.Object) bool {
 	switch row := o.Row.(type) {
 	case nb.ACL:
@@ -94,7 +94,7 @@ func allows(o decode.Object) bool {
 	return false
 }
 
-// Object is the object that a step of a visit carries out, nil if there is none.
+// Object returns the object that a step of a visit carries out; nil if there is none.
 func (e *Explainer) Object(ctx context.Context, v *ovn.Visit, step int) *decode.Object {
 	if o, ok := e.objectOf(ctx, v.Steps[step].Flow); ok {
 		return ObjectOf(o)
@@ -105,14 +105,14 @@ func (e *Explainer) Object(ctx context.Context, v *ovn.Visit, step int) *decode.
 	return nil
 }
 
-// objectOf is the object that a flow was made for.
+// objectOf returns the object that a flow was made for.
 func (e *Explainer) objectOf(ctx context.Context, f *logicalflow.Flow) (decode.Object, bool) {
 	if f == nil {
 		return decode.Object{}, false
 	}
 	stage := f.Stage()
 	if strings.HasSuffix(stage, "arp_request") {
-		return decode.Object{}, false // the same for all routers: the hint is the route of any of them
+		return decode.Object{}, false // shared by all routers: the hint is the route of any of them
 	}
 	objects, _ := e.objects.Of(ctx, stage, f.Row.ExternalIDs["stage-hint"])
 	if len(objects) == 0 && f.Row.ExternalIDs["stage-hint"] != "" {
@@ -124,7 +124,7 @@ func (e *Explainer) objectOf(ctx context.Context, f *logicalflow.Flow) (decode.O
 	return objects[0], true
 }
 
-// portObject is the row of a logical port: that of the Northbound, else what the Southbound says.
+// portObject returns a logical port's Northbound row, else what the Southbound has.
 func (e *Explainer) portObject(ctx context.Context, p *logicalflow.Port) decode.Object {
 	table := "Logical_Switch_Port"
 	if p.Datapath.Router {
@@ -136,7 +136,7 @@ func (e *Explainer) portObject(ctx context.Context, p *logicalflow.Port) decode.
 	return decode.Object{Kind: "port", Name: p.Name(), UUID: p.Row.UUID, Text: "port " + p.Name()}
 }
 
-// ObjectOf is an object as a trace shows it. Of an ACL without an owner the match says what it is for.
+// ObjectOf returns an object as a trace shows it. An ACL without an owner is described by its match.
 func ObjectOf(o decode.Object) *decode.Object {
 	if acl, ok := o.Row.(nb.ACL); ok && o.Owner == (decode.Owner{}) {
 		o.Text += ": " + acl.Match

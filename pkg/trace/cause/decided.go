@@ -16,7 +16,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// Decided are the parts of the match of a step's flow on which the hit rests, in the order of the text.
+// Decided returns the parts of a flow's match that the hit rests on, in text order.
 func (e *Explainer) Decided(ctx context.Context, v *ovn.Visit, step int) []journey.Decided {
 	f := v.Steps[step].Flow
 	if f == nil || f.Err() != nil {
@@ -32,7 +32,7 @@ func (e *Explainer) decided(ctx context.Context, v *ovn.Visit, f *logicalflow.Fl
 	var out []journey.Decided
 	for _, d := range decisions {
 		if d.Leaf == nil {
-			continue // what the flow's actions need
+			continue // a prerequisite of the flow's actions
 		}
 		at := d.Leaf.Range()
 		if at.Start < 0 || at.End > len(match) || at.Start >= at.End {
@@ -46,8 +46,8 @@ func (e *Explainer) decided(ctx context.Context, v *ovn.Visit, f *logicalflow.Fl
 	return out
 }
 
-// finds says what a packet has where a part of a match looks: "ip4.src is 10.244.1.6, not in $a1 (Namespace shop)". It is
-// empty where that would mean nothing to people: of the registers, in which one table leaves word for another.
+// finds describes what a packet has for a part of a match: "ip4.src is 10.244.1.6, not in $a1 (Namespace shop)". Empty
+// if that means nothing to people, as for registers, which only pass notes between tables.
 func (e *Explainer) finds(ctx context.Context, v *ovn.Visit, d ovnexpr.Decision) string {
 	if r, ok := d.Leaf.(*ovnexpr.Resident); ok {
 		return fmt.Sprintf("%s %s", r.Port, choose(d.Holds, "resides on this chassis", "does not reside on this chassis"))
@@ -69,7 +69,7 @@ func (e *Explainer) finds(ctx context.Context, v *ovn.Visit, d ovnexpr.Decision)
 	return fmt.Sprintf("%s is %s, %s", name, value, e.wanted(ctx, test, d.Holds))
 }
 
-// bareWords say whether a predicate, or a field of one bit, is true of the packet; a negation around it is not part of it.
+// bareWords describes whether a predicate or a one-bit field is true for the packet; a negation around it is excluded.
 func bareWords(name string, tests []ovnexpr.Test) string {
 	is := true
 	for _, t := range tests {
@@ -85,13 +85,13 @@ func bareWords(name string, tests []ovnexpr.Test) string {
 	return name + choose(is, " holds", " does not hold")
 }
 
-// kinds are the predicates that say what kind of packet it is.
+// kinds are the predicates that name a kind of packet.
 var kinds = map[string]bool{
 	"ip": true, "ip4": true, "ip6": true, "tcp": true, "udp": true, "sctp": true, "icmp": true, "icmp4": true, "icmp6": true,
 	"arp": true, "rarp": true, "nd": true, "nd_ns": true, "nd_na": true, "nd_rs": true, "nd_ra": true, "igmp": true,
 }
 
-// deciding is the test to show of a decision: what the leaf itself says, else the last of what it implies.
+// deciding returns the test to show for a decision: the leaf's own, else the last that it implies.
 func deciding(d ovnexpr.Decision) (ovnexpr.Test, bool) {
 	for _, t := range d.Tests {
 		if t.Ref.Symbol != nil && t.Holds == d.Holds && !t.Implied() {
@@ -106,21 +106,21 @@ func deciding(d ovnexpr.Decision) (ovnexpr.Test, bool) {
 	return ovnexpr.Test{}, false
 }
 
-// bookkeeping reports whether a field is a note from one table to another rather than something of the packet.
+// bookkeeping reports whether a field is a note from one table to another rather than part of the packet.
 func bookkeeping(r ovnexpr.Ref) bool {
 	name := r.Symbol.Name
 	return strings.HasPrefix(name, "reg") || strings.HasPrefix(name, "xreg") || strings.HasPrefix(name, "xxreg") ||
 		strings.HasPrefix(name, "flags")
 }
 
-// plain reports whether a test that holds says no more than the value that was found.
+// plain reports whether a test that holds shows no more than the value found.
 func plain(t ovnexpr.Test) bool {
 	constants := t.Constants()
 	return t.Op() == ovnexpr.Equal && len(constants) == 1 && !constants[0].Masked &&
 		(constants[0].Kind == ovnexpr.Integer || constants[0].Kind == ovnexpr.String)
 }
 
-// wanted says what a test compares with: "not 8080", "in $a1 (Namespace shop)".
+// wanted describes what a test compares with: "not 8080", "in $a1 (Namespace shop)".
 func (e *Explainer) wanted(ctx context.Context, t ovnexpr.Test, holds bool) string {
 	var texts []string
 	for _, c := range t.Constants() {
@@ -148,10 +148,10 @@ func (e *Explainer) wanted(ctx context.Context, t ovnexpr.Test, holds bool) stri
 	return "not " + list
 }
 
-// maxShown is how many constants of a comparison are written out.
+// maxShown is how many constants of a comparison are listed.
 const maxShown = 5
 
-// constant writes a constant, and whose it is.
+// constant returns a constant and its owner.
 func (e *Explainer) constant(ctx context.Context, c ovnexpr.Constant) string {
 	var owner decode.Owner
 	switch c.Kind {
@@ -167,7 +167,7 @@ func (e *Explainer) constant(ctx context.Context, c ovnexpr.Constant) string {
 	return fmt.Sprintf("%s (%s)", c, owner)
 }
 
-// setOwner is the owner of an address set; of one that ovn-northd makes of the members of a port group, that of the group.
+// setOwner returns an address set's owner; for a set that ovn-northd makes from a port group's members, the group's.
 func (e *Explainer) setOwner(ctx context.Context, name string) decode.Owner {
 	if o, ok := e.objects.Named(ctx, "Address_Set", name); ok {
 		return o.Owner
@@ -183,7 +183,7 @@ func (e *Explainer) setOwner(ctx context.Context, name string) decode.Owner {
 	return o.Owner
 }
 
-// value writes what a test found: a port by its name, an address with whose it is.
+// value returns the value that a test found: a port by name, an address with its owner.
 func (e *Explainer) value(ctx context.Context, v *ovn.Visit, t ovnexpr.Test) string {
 	s := t.Ref.Symbol
 	if s.IsString() {
@@ -215,10 +215,10 @@ func addressIn(s *ovnexpr.Symbol, v packet.Value) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// address is an address with whose it is.
+// address returns an address with its owner.
 func (e *Explainer) address(a netip.Addr) string { return named(a, e.who(a)) }
 
-// who is whose an address is: a pod or a port; empty if that is not known.
+// who returns the pod or port that has an address; empty if unknown.
 func (e *Explainer) who(a netip.Addr) string {
 	ports := e.graph.PortsAt(a)
 	if len(ports) == 0 {

@@ -13,32 +13,32 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// A miss is a flow that would have let a packet pass, had it matched.
+// A miss is a flow that would have let a packet pass if it had matched.
 type miss struct {
 	visit   *ovn.Visit
-	step    int // at which it could have been hit
+	step    int // where it could have been hit
 	flow    *logicalflow.Flow
 	object  decode.Object
-	missing []ovnexpr.Decision // the parts of its match that would have to be otherwise
+	missing []ovnexpr.Decision // the parts of its match that would have to change
 	cost    int
 	rule    journey.Rule
 }
 
-// How far a rule is from letting a packet pass, by what of it would have to change. A rule about another family or kind
-// of packet never would.
+// How far a rule is from letting a packet pass, by which parts of it would have to change. A rule for another family or
+// kind of packet never would.
 const (
 	costAddress  = 1
 	costPort     = 1
 	costProtocol = 2
-	costTarget   = 3 // whom the rule is for
-	costGeneral  = 4 // of a rule that is for all ports: it is about something in particular, such as a node
+	costTarget   = 3 // the port that the rule is for
+	costGeneral  = 4 // for a rule about all ports: it names something in particular, such as a node
 	costNever    = 100
 )
 
 // maxNear is how many near rules are shown.
 const maxNear = 3
 
-// near are the rules that come nearest to allowing a packet that an ACL denied, or that none allowed.
+// near returns the rules that come nearest to allowing a packet that an ACL denied, or that none allowed.
 func (e *Explainer) near(ctx context.Context, s *stop) []miss {
 	if s.kind != journey.Denied && s.kind != journey.NotAllowed {
 		return nil
@@ -70,7 +70,7 @@ func (e *Explainer) near(ctx context.Context, s *stop) []miss {
 	return nearest
 }
 
-// missesAt are the rules that could have been hit at a step in the place of the one that was.
+// missesAt returns the rules that could have been hit at a step instead of the one that was.
 func (e *Explainer) missesAt(ctx context.Context, v *ovn.Visit, step int) []miss {
 	flows, err := e.net.Flows(ctx, tableOf(v, step))
 	if err != nil {
@@ -94,21 +94,21 @@ func (e *Explainer) missesAt(ctx context.Context, v *ovn.Visit, step int) []miss
 	return misses
 }
 
-// letsPass reports whether a flow of a table of ACLs looks like one that allows; its object says for sure.
+// letsPass reports whether a flow of an ACL table looks like an allowing one; only its object is certain.
 func letsPass(f *logicalflow.Flow) bool {
 	actions := f.Row.Actions
 	return strings.Contains(actions, "next;") && !strings.Contains(actions, "reject") && !strings.Contains(actions, "drop")
 }
 
-// distance is how much of a rule would have to change.
+// distance returns how much of a rule would have to change.
 func distance(missing []ovnexpr.Decision) int {
 	if len(missing) == 0 {
-		return costNever // it holds and was not hit: another one of its priority was
+		return costNever // it matches but was not hit: another flow of its priority was
 	}
 	total := 0
 	for _, d := range missing {
 		if d.Leaf == nil || len(d.Tests) == 0 {
-			return costNever // of the flow's actions, or whatever the packet is
+			return costNever // of the flow's actions, or independent of the packet
 		}
 		before := total
 		for _, t := range d.Tests {
@@ -117,7 +117,7 @@ func distance(missing []ovnexpr.Decision) int {
 			}
 		}
 		if total == before {
-			total += costProtocol // a predicate that must not be true, and is
+			total += costProtocol // a predicate that must be false but is true
 		}
 	}
 	return total

@@ -12,18 +12,18 @@ import (
 // A Lookup finds the flow that a packet hits, as [logicalflow.Network.Lookup] does.
 type Lookup func(ctx context.Context, t logicalflow.Table, p *packet.Flow, r logicalflow.Resident) (logicalflow.Hit, error)
 
-// An overlay is a network in which something is otherwise than in the database.
+// An overlay is a network that differs from the database.
 type overlay struct {
 	net *logicalflow.Network
-	// absent are flows that are not there, nor others of the objects that they were made for.
+	// absent are flows to leave out, with all others of their objects.
 	absent []*logicalflow.Flow
 	// supposed are flows that are hit although part of their match fails.
 	supposed []supposition
-	// added are flows that are not in the database, with the table that each is in.
+	// added are flows that are not in the database, each with its table.
 	added []addition
 }
 
-// A supposition is that parts of a flow's match hold, in one datapath.
+// A supposition assumes that parts of a flow's match hold, in one datapath.
 type supposition struct {
 	datapath *logicalflow.Datapath
 	flow     *logicalflow.Flow
@@ -60,14 +60,14 @@ func (o *overlay) lookup(ctx context.Context, t logicalflow.Table, p *packet.Flo
 	return hit, nil
 }
 
-// same reports whether two tables are one, on whatever chassis.
+// same reports whether two tables are the same, on any chassis.
 func same(a, b logicalflow.Table) bool {
 	return a.Datapath == b.Datapath && a.Pipeline == b.Pipeline && a.ID == b.ID
 }
 
 func above(f, than *logicalflow.Flow) bool { return than == nil || f.Row.Priority > than.Row.Priority }
 
-// changes reports whether a lookup in a table may end otherwise than it does.
+// changes reports whether the overlay may change the result of a lookup in a table.
 func (o *overlay) changes(t logicalflow.Table, hit logicalflow.Hit) bool {
 	if hit.Flow != nil && o.isAbsent(hit.Flow) {
 		return true
@@ -77,7 +77,7 @@ func (o *overlay) changes(t logicalflow.Table, hit logicalflow.Hit) bool {
 	}) || slices.ContainsFunc(o.added, func(a addition) bool { return same(a.table, t) })
 }
 
-// isAbsent reports whether a flow is left out, or made for the same object as one that is.
+// isAbsent reports whether a flow, or another of the same object, is left out.
 func (o *overlay) isAbsent(f *logicalflow.Flow) bool {
 	hint := f.Row.ExternalIDs["stage-hint"]
 	return slices.ContainsFunc(o.absent, func(of *logicalflow.Flow) bool {
@@ -85,7 +85,7 @@ func (o *overlay) isAbsent(f *logicalflow.Flow) bool {
 	})
 }
 
-// matches reports whether a packet hits a flow, if what is supposed of it holds.
+// matches reports whether a packet hits a flow, given what is supposed of it.
 func (o *overlay) matches(f *logicalflow.Flow, d *logicalflow.Datapath, p *packet.Flow, r logicalflow.Resident) bool {
 	holds, _ := f.Explain(d, p, r)
 	return holds || slices.ContainsFunc(o.supposed, func(s supposition) bool {
@@ -93,22 +93,22 @@ func (o *overlay) matches(f *logicalflow.Flow, d *logicalflow.Datapath, p *packe
 	})
 }
 
-// covers reports whether no more is missing than what is supposed to hold.
+// covers reports whether the supposition covers everything missing.
 func (s supposition) covers(missing []ovnexpr.Decision) bool {
 	return len(missing) > 0 && !slices.ContainsFunc(missing, func(d ovnexpr.Decision) bool {
 		return d.Leaf == nil || !slices.Contains(s.holds, d.Leaf.Range())
 	})
 }
 
-// without is a try that leaves a flow out, and all of the object that it was made for.
+// without returns a try that leaves out a flow and all others of its object.
 func without(f *logicalflow.Flow) func(context.Context, *overlay) {
 	return func(_ context.Context, o *overlay) { o.absent = append(o.absent, f) }
 }
 
-// suppose is a try that lets a rule that came near allow the packet.
+// suppose returns a try that makes a near rule allow the packet.
 func suppose(m miss) func(context.Context, *overlay) {
 	s := supposition{datapath: m.visit.Datapath, flow: m.flow}
-	for _, d := range m.missing { // near rules miss nothing but parts of their match
+	for _, d := range m.missing { // near rules lack nothing but parts of their match
 		s.holds = append(s.holds, d.Leaf.Range())
 	}
 	return func(_ context.Context, o *overlay) { o.supposed = append(o.supposed, s) }

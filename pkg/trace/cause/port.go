@@ -12,7 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/nb"
 )
 
-// neutrons reports whether an object is one that neutron writes.
+// neutrons reports whether Neutron manages an object.
 func neutrons(ids map[string]string) bool {
 	for key := range ids {
 		if strings.HasPrefix(key, "neutron:") {
@@ -22,7 +22,7 @@ func neutrons(ids map[string]string) bool {
 	return false
 }
 
-// portChanges let a packet pass a port.
+// portChanges returns the changes that let a packet pass a port.
 func (e *Explainer) portChanges(ctx context.Context, s *stop) []change {
 	switch s.kind {
 	case journey.PortSecurity:
@@ -44,7 +44,7 @@ func (e *Explainer) portChanges(ctx context.Context, s *stop) []change {
 	return nil
 }
 
-// securityChanges let a port use the addresses that it uses.
+// securityChanges returns the changes that allow a port the addresses it uses.
 func (e *Explainer) securityChanges(ctx context.Context, s *stop) []change {
 	p := s.packet()
 	t := trafficOf(&p)
@@ -70,13 +70,13 @@ func (e *Explainer) securityChanges(ctx context.Context, s *stop) []change {
 		"ovn-nbctl lsp-set-port-security "+Shell(name)+" "+Shell(append(slices.Clone(row.PortSecurity), entry)...))
 	if pod := podOf(s.by); pod != "" {
 		c.Text = fmt.Sprintf("pod %s: use the addresses that it was given, %s", pod, strings.Join(s.port.Row.PortSecurity, ", "))
-		c.Command = "" // the row is not the operator's to change
+		c.Command = "" // the operator must not change this row
 	}
 	c.try = without(s.flow)
 	return []change{c}
 }
 
-// addressChanges give a switch the MAC address that it looks for: on the port that has the IP address.
+// addressChanges returns the changes that add the MAC address a switch looks for to the port with the IP address.
 func (e *Explainer) addressChanges(ctx context.Context, s *stop) []change {
 	p := s.packet()
 	t, mac := trafficOf(&p), macOf(&p, "eth_dst")
@@ -100,7 +100,7 @@ func (e *Explainer) addressChanges(ctx context.Context, s *stop) []change {
 	return []change{remedy(decode.Object{}, fmt.Sprintf("switch %s: a port with the addresses %s %s, or one that takes unknown addresses", s.visit.Datapath.Name, mac, t.dst), "")}
 }
 
-// bindingChanges bring a port to a chassis.
+// bindingChanges returns the changes that bind a port to a chassis.
 func (e *Explainer) bindingChanges(ctx context.Context, s *stop) []change {
 	if s.port == nil {
 		return nil
@@ -126,7 +126,7 @@ func (e *Explainer) bindingChanges(ctx context.Context, s *stop) []change {
 		"ovs-vsctl find Interface "+Shell("external_ids:iface-id="+name))}
 }
 
-// carrier is a node other than the wanted one on which an interface carries a port.
+// carrier returns a node, other than the wanted one, with an interface for a port.
 func (e *Explainer) carrier(port, wanted string) (string, bool) {
 	p := e.graph.PortByName(port)
 	if p == nil {
@@ -140,7 +140,7 @@ func (e *Explainer) carrier(port, wanted string) (string, bool) {
 	return "", false
 }
 
-// gatewayChange puts a gateway router, of which a port was wanted, on a chassis that exists.
+// gatewayChange returns the change that moves a gateway router, whose port was the target, to an existing chassis.
 func (e *Explainer) gatewayChange(ctx context.Context, p *logicalflow.Port) (change, bool) {
 	if p.Row.Type != "l3gateway" {
 		return change{}, false
@@ -163,7 +163,7 @@ func (e *Explainer) gatewayChange(ctx context.Context, p *logicalflow.Port) (cha
 	return c, true
 }
 
-// balancerChanges give a load balancer a backend.
+// balancerChanges returns the changes that give a load balancer a backend.
 func (e *Explainer) balancerChanges(s *stop) []change {
 	p := s.packet()
 	t := trafficOf(&p)

@@ -13,7 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// cause is a stop as a value.
+// cause returns a stop's cause.
 func (e *Explainer) cause(s *stop) journey.Cause {
 	p := s.packet()
 	t := trafficOf(&p)
@@ -60,7 +60,7 @@ func (e *Explainer) cause(s *stop) journey.Cause {
 	return c
 }
 
-// refusalOf is what the sender of a packet is told.
+// refusalOf returns what the sender of a packet is told.
 func refusalOf(o journey.Outcome, proto uint8) journey.Refusal {
 	switch {
 	case o != journey.Rejected:
@@ -71,7 +71,7 @@ func refusalOf(o journey.Outcome, proto uint8) journey.Refusal {
 	return journey.Unreachable
 }
 
-// unbound is a port that no chassis holds, or the port at the other end of a patch, and why.
+// unbound returns the port that no chassis holds, which may be a patch port's peer, and why.
 func (e *Explainer) unbound(name string) (port, why string) {
 	p := e.graph.PortByName(name)
 	if p == nil {
@@ -86,7 +86,7 @@ func (e *Explainer) unbound(name string) (port, why string) {
 	return p.Name, p.Why
 }
 
-// ends are the node that a packet is on, and the one that holds its port; empty where they are not known.
+// ends returns the node that a packet is on and the one that holds its port; empty if unknown.
 func (e *Explainer) ends(s *stop) (from, to string) {
 	hostname := func(chassis string) string {
 		if c := e.graph.ChassisByName(chassis); c != nil {
@@ -105,12 +105,12 @@ func (e *Explainer) ends(s *stop) (from, to string) {
 	return from, to
 }
 
-// asked is what no rule allows.
+// asked returns the traffic that no rule allows.
 func (e *Explainer) asked(t traffic) *journey.Traffic {
 	return &journey.Traffic{Service: t.service(), Src: t.src, Dst: t.dst, From: e.who(t.src), To: e.who(t.dst)}
 }
 
-// defaultDeny reports whether an ACL denies whatever is not allowed: its match asks for the port, and for IP, and nothing else.
+// defaultDeny reports whether an ACL denies everything not allowed: its match tests the port and IP, and nothing else.
 func defaultDeny(s *stop) bool {
 	m, err := ovnexpr.ParseMatch(s.flow.Row.Match)
 	if err != nil {
@@ -137,7 +137,7 @@ func defaultDeny(s *stop) bool {
 	return true
 }
 
-// packetLimit is the size that a router found the packet to be beyond, 0 if it did not look.
+// packetLimit returns the packet length limit that a router found exceeded; 0 if it did not check.
 func packetLimit(s *stop) int {
 	for v, i := range earlier(s.visit, s.step) {
 		for _, note := range v.Steps[i].Notes {
@@ -149,13 +149,13 @@ func packetLimit(s *stop) int {
 	return 0
 }
 
-// enabled reports whether a datapath is enabled, as far as that is known.
+// enabled reports whether a datapath is enabled, as far as known.
 func (e *Explainer) enabled(d *logicalflow.Datapath) bool {
 	r := e.router(d)
 	return r == nil || r.Enabled
 }
 
-// disabledAt is the router that has an address and is disabled, nil if there is none.
+// disabledAt returns the disabled router that has an address; nil if there is none.
 func (e *Explainer) disabledAt(a netip.Addr) *topology.Router {
 	for _, p := range e.graph.PortsAt(a) {
 		if r := e.graph.RouterOf(p); r != nil && !r.Enabled {
@@ -165,7 +165,7 @@ func (e *Explainer) disabledAt(a netip.Addr) *topology.Router {
 	return nil
 }
 
-// router is the row of a router, nil if it is not known.
+// router returns a router's row; nil if unknown.
 func (e *Explainer) router(d *logicalflow.Datapath) *topology.Router {
 	r, _ := e.graph.Object(string(d.NBUUID)).(*topology.Router)
 	return r

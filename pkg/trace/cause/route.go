@@ -17,7 +17,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// routerChanges let a packet pass a router.
+// routerChanges returns the changes that let a packet pass a router.
 func (e *Explainer) routerChanges(ctx context.Context, s *stop) []change {
 	p := s.packet()
 	t := trafficOf(&p)
@@ -46,7 +46,7 @@ func (e *Explainer) routerChanges(ctx context.Context, s *stop) []change {
 	return nil
 }
 
-// discardChanges take away the policy or route that discards a packet.
+// discardChanges returns the changes that remove the policy or route which discards a packet.
 func (e *Explainer) discardChanges(s *stop, t traffic) []change {
 	router := Shell(s.by.Holder.Name)
 	var command string
@@ -70,7 +70,7 @@ func (e *Explainer) discardChanges(s *stop, t traffic) []change {
 	return []change{c}
 }
 
-// neighbourChanges let a router know the MAC address of its next hop.
+// neighbourChanges returns the changes that give a router its next hop's MAC address.
 func (e *Explainer) neighbourChanges(s *stop, hop netip.Addr) []change {
 	if s.port == nil {
 		return nil
@@ -95,7 +95,7 @@ type newRoute struct {
 	out     *logicalflow.Port // towards the next hop
 }
 
-// routeChanges give a router a route to where the packet goes.
+// routeChanges returns the changes that give a router a route to the packet's destination.
 func (e *Explainer) routeChanges(ctx context.Context, s *stop, t traffic) []change {
 	d := s.visit.Datapath
 	o := routerObject(d.Name, d.NBUUID)
@@ -122,8 +122,8 @@ func (e *Explainer) routeChanges(ctx context.Context, s *stop, t traffic) []chan
 	return []change{c}
 }
 
-// routeFor finds the next hop that others in the same place use: the gateway router of the chassis where the router sends
-// by source, else the next hop of another router's route, else a neighbouring router that is on the network in question.
+// routeFor finds the next hop that others in the same place use: the chassis' gateway router if the router routes by
+// source, else the next hop of another router's route, else a neighbouring router on the destination network.
 func (e *Explainer) routeFor(ctx context.Context, s *stop, t traffic) (newRoute, bool) {
 	ports, err := s.visit.Datapath.Ports(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func (e *Explainer) routeFor(ctx context.Context, s *stop, t traffic) (newRoute,
 	return e.neighbourRoute(s, t, toward)
 }
 
-// gatewayRoute leads to the gateway router of the chassis that the packet is on.
+// gatewayRoute returns a route to the gateway router of the packet's chassis.
 func (e *Explainer) gatewayRoute(s *stop, t traffic, toward func(netip.Addr) *logicalflow.Port) (newRoute, bool) {
 	if s.visit.Chassis == nil || s.visit.Inport == nil {
 		return newRoute{}, false
@@ -169,7 +169,7 @@ func (e *Explainer) gatewayRoute(s *stop, t traffic, toward func(netip.Addr) *lo
 	return newRoute{}, false
 }
 
-// hopTo is the address of a router by which a port reaches it, and that port; nil if none does.
+// hopTo returns the address at which a port reaches a router, and that port; nil if none does.
 func (e *Explainer) hopTo(r *topology.Router, v6 bool, toward func(netip.Addr) *logicalflow.Port) (netip.Addr, *logicalflow.Port) {
 	for _, p := range e.graph.PortsOn(r.UUID) {
 		for _, hop := range hopsAt(p, v6) {
@@ -181,7 +181,7 @@ func (e *Explainer) hopTo(r *topology.Router, v6 bool, toward func(netip.Addr) *
 	return netip.Addr{}, nil
 }
 
-// neighbourRoute leads where another router's route to the destination leads, or to a router that is on its network.
+// neighbourRoute returns a route to another router's next hop for the destination, or to a router on its network.
 func (e *Explainer) neighbourRoute(s *stop, t traffic, toward func(netip.Addr) *logicalflow.Port) (newRoute, bool) {
 	for _, r := range e.graph.Routers {
 		for _, known := range r.Routes {
@@ -207,7 +207,7 @@ func (e *Explainer) neighbourRoute(s *stop, t traffic, toward func(netip.Addr) *
 	return newRoute{}, false
 }
 
-// networkWith is the network of one of the ports that an address lies in.
+// networkWith returns the ports' network that contains an address.
 func networkWith(ports []*topology.Port, a netip.Addr) (netip.Prefix, bool) {
 	for _, p := range ports {
 		for _, text := range p.Networks {
@@ -219,7 +219,7 @@ func networkWith(ports []*topology.Port, a netip.Addr) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// hopsAt are the addresses of a router port of one family.
+// hopsAt returns a router port's addresses of one family.
 func hopsAt(p *topology.Port, v6 bool) []netip.Addr {
 	var hops []netip.Addr
 	for _, text := range p.Networks {
@@ -230,7 +230,7 @@ func hopsAt(p *topology.Port, v6 bool) []netip.Addr {
 	return hops
 }
 
-// networksOf are the networks of a router port, with its own addresses in them.
+// networksOf returns a router port's networks, with its own addresses in them.
 func networksOf(p *logicalflow.Port) []netip.Prefix {
 	var networks []netip.Prefix
 	for _, text := range p.Row.MAC {
@@ -243,7 +243,7 @@ func networksOf(p *logicalflow.Port) []netip.Prefix {
 	return networks
 }
 
-// routed adds a route in memory: it does what the route to the network of the next hop does, but for the next hop.
+// routed adds a route in memory: a copy of the route to the next hop's network, with another next hop.
 func (e *Explainer) routed(ctx context.Context, s *stop, t traffic, r newRoute) func(context.Context, *overlay) {
 	table := tableOf(s.visit, s.step)
 	flows, err := e.net.Flows(ctx, table)
@@ -272,10 +272,10 @@ func (e *Explainer) routed(ctx context.Context, s *stop, t traffic, r newRoute) 
 	return nil
 }
 
-// maxPriority is above that of every flow.
+// maxPriority is above every flow's.
 const maxPriority = 65535
 
-// enableRouter switches a router on.
+// enableRouter returns the change that enables a router.
 func (e *Explainer) enableRouter(name string, uuid ovsdb.UUID, ids map[string]string) change {
 	c := remedy(routerObject(name, uuid), "enable the router "+name, "ovn-nbctl set Logical_Router "+Shell(name)+" enabled=true")
 	if neutrons(ids) {
@@ -288,7 +288,7 @@ func routerObject(name string, uuid ovsdb.UUID) decode.Object {
 	return decode.Object{Kind: "router", Name: name, UUID: uuid, Text: "router " + name}
 }
 
-// translations translate the source of a packet that left for a physical network with an address of the inside.
+// translations returns changes that translate the inside source address of a packet on a physical network.
 func (e *Explainer) translations(ctx context.Context, w *ovn.Path) []change {
 	end := w.End()
 	if end == nil || end.End == nil || end.End.Reason != ovn.ToNetwork {

@@ -2,10 +2,10 @@ package cause
 
 import "strings"
 
-// plainInShell are the characters that mean nothing to a shell.
+// plainInShell are the characters without special meaning to a shell.
 const plainInShell = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
 
-// Shell writes words as a shell takes them.
+// Shell quotes words for a shell.
 func Shell(words ...string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {

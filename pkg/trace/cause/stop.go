@@ -15,15 +15,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// A stop is where and by what a packet was stopped.
+// A stop is where a packet was stopped, and what stopped it.
 type stop struct {
 	kind  journey.CauseKind
 	end   *ovn.End
 	visit *ovn.Visit
-	step  int // that decided: it is one of visit's; -1 if there is none
+	step  int // the deciding step, one of visit's; -1 if there is none
 	flow  *logicalflow.Flow
 	by    decode.Object     // zero if there is none
-	port  *logicalflow.Port // that it is about, nil if it is about none
+	port  *logicalflow.Port // that it concerns; nil if none
 }
 
 func (s *stop) object() *decode.Object {
@@ -33,7 +33,7 @@ func (s *stop) object() *decode.Object {
 	return ObjectOf(s.by)
 }
 
-// packet is the packet as it met the step that decided.
+// packet returns the packet as it met the deciding step.
 func (s *stop) packet() packet.Flow { return s.visit.Before(max(s.step, 0)) }
 
 func (s *stop) stage() string {
@@ -43,7 +43,7 @@ func (s *stop) stage() string {
 	return s.flow.Stage()
 }
 
-// stopOf finds what stopped the packet of a path; false if it was delivered, or if it is unknown what became of it.
+// stopOf finds what stopped a path's packet; false if it was delivered or its fate is unknown.
 func (e *Explainer) stopOf(ctx context.Context, w *ovn.Path) (*stop, bool) {
 	v := w.End()
 	if v == nil || v.End == nil || v.End.Outcome == journey.Delivered || v.End.Outcome == journey.Unknown {
@@ -75,7 +75,7 @@ func (e *Explainer) stopOf(ctx context.Context, w *ovn.Path) (*stop, bool) {
 	return s, true
 }
 
-// byFlow is what stopped a packet of whose stage nothing special is known.
+// byFlow returns the cause for a packet stopped in a stage without special handling.
 func (e *Explainer) byFlow(s *stop) journey.CauseKind {
 	switch {
 	case s.end.Reason == ovn.Controller && s.end.Detail != "":
@@ -94,7 +94,7 @@ func (e *Explainer) byFlow(s *stop) journey.CauseKind {
 	return journey.NothingSendsItOn
 }
 
-// byStage finds what stopped a packet by the stage of its last step.
+// byStage finds what stopped a packet from the stage of its last step.
 func (e *Explainer) byStage(ctx context.Context, s *stop) {
 	stage := e.stageAt(ctx, s.visit, s.step)
 	s.by, _ = e.objectOf(ctx, s.flow)
@@ -122,7 +122,7 @@ func (e *Explainer) byStage(ctx context.Context, s *stop) {
 	}
 }
 
-// outport is the port that the packet was about to leave by, nil if it had none.
+// outport returns the port that the packet was about to leave by; nil if it had none.
 func (e *Explainer) outport(ctx context.Context, s *stop) *logicalflow.Port {
 	if s.visit.Outport != nil {
 		return s.visit.Outport
@@ -135,12 +135,12 @@ func (e *Explainer) outport(ctx context.Context, s *stop) *logicalflow.Port {
 	return port
 }
 
-// tests reports whether the flow that decided looks at a field.
+// tests reports whether the deciding flow tests a field.
 func (s *stop) tests(field string) bool {
 	return s.flow != nil && strings.Contains(s.flow.Row.Match, field)
 }
 
-// stageAt is the stage of a step's table, also where the packet met no flow there.
+// stageAt returns the stage of a step's table, even if the packet hit no flow there.
 func (e *Explainer) stageAt(ctx context.Context, v *ovn.Visit, step int) string {
 	if step < 0 {
 		return ""
@@ -159,8 +159,8 @@ func tableOf(v *ovn.Visit, step int) logicalflow.Table {
 	return logicalflow.Table{Datapath: v.Datapath, Pipeline: v.Pipeline, ID: v.Steps[step].Table, Chassis: v.Chassis}
 }
 
-// earlier are the steps of the same run through a pipeline, from a step backwards; what clones share with the visit that
-// they come from is part of it.
+// earlier yields the steps of the same run through a pipeline, backwards from a step; it includes the steps that clones
+// share with their parent visit.
 func earlier(v *ovn.Visit, step int) iter.Seq2[*ovn.Visit, int] {
 	return func(yield func(*ovn.Visit, int) bool) {
 		for v != nil {
@@ -177,8 +177,8 @@ func earlier(v *ovn.Visit, step int) iter.Seq2[*ovn.Visit, int] {
 	}
 }
 
-// byACL finds the ACL behind a step of the stages that carry ACLs out. Since OVN 23.06 one table finds the ACL and
-// writes its verdict into a register, and the next one acts on that.
+// byACL finds the ACL behind a step in the stages that carry ACLs out. Since OVN 23.06 one table finds the ACL and
+// writes its verdict into a register, and the next acts on that.
 func (e *Explainer) byACL(ctx context.Context, s *stop) {
 	s.kind = journey.NotAllowed
 	for v, i := range earlier(s.visit, s.step) {
@@ -187,7 +187,7 @@ func (e *Explainer) byACL(ctx context.Context, s *stop) {
 			continue
 		}
 		o, known := e.objectOf(ctx, f)
-		if !known && f.Row.ExternalIDs["stage-hint"] != "" { // of an ACL that is no more
+		if !known && f.Row.ExternalIDs["stage-hint"] != "" { // of a removed ACL
 			s.kind, s.visit, s.step, s.flow = journey.FlowDrops, v, i, f
 			break
 		}
@@ -196,13 +196,13 @@ func (e *Explainer) byACL(ctx context.Context, s *stop) {
 			s.kind, s.visit, s.step, s.flow, s.by = journey.Denied, v, i, f, o
 		}
 		if ok {
-			break // of an ACL that let it pass its tier: none denied it
+			break // an ACL let it pass its tier: none denied it
 		}
 	}
 	s.port = portAt(s.visit)
 }
 
-// portAt is the port whose rules a pipeline carries out: by which the packet came in, or is about to leave.
+// portAt returns the port whose rules a pipeline carries out: the inport, or the outport about to be used.
 func portAt(v *ovn.Visit) *logicalflow.Port {
 	if v.Pipeline == logicalflow.Ingress {
 		return v.Inport
@@ -210,7 +210,7 @@ func portAt(v *ovn.Visit) *logicalflow.Port {
 	return v.Outport
 }
 
-// byPortSecurity tells port security from a disabled port: the check is a function of the flow before.
+// byPortSecurity tells port security from a disabled port: the preceding flow does the check.
 func (e *Explainer) byPortSecurity(ctx context.Context, s *stop) {
 	if port := e.secured(s.visit, s.step); port != nil {
 		s.kind, s.port, s.by = journey.PortSecurity, port, e.portObject(ctx, port)
@@ -232,7 +232,7 @@ func (e *Explainer) byDisabled(ctx context.Context, s *stop, port *logicalflow.P
 	return true
 }
 
-// secured is the port whose port security is what a step acts on; nil if that is not so.
+// secured returns the port whose port security a step acts on; nil if there is none.
 func (e *Explainer) secured(v *ovn.Visit, step int) *logicalflow.Port {
 	f := v.Steps[step].Flow
 	if f == nil || !strings.HasSuffix(f.Stage(), "apply_port_sec") || f.Row.Priority == 0 {
@@ -255,7 +255,7 @@ func (e *Explainer) secured(v *ovn.Visit, step int) *logicalflow.Port {
 	return nil
 }
 
-// byLookup finds why a switch knows no port for a frame: none has that MAC address, or the one that has it is disabled.
+// byLookup finds why a switch knows no port for a frame: none has the MAC address, or the port with it is disabled.
 func (e *Explainer) byLookup(ctx context.Context, s *stop) {
 	s.kind = journey.UnknownMAC
 	ports, err := s.visit.Datapath.Ports(ctx)
@@ -277,7 +277,7 @@ func macOf(p *packet.Flow, field string) string {
 	return f.Print(p.Get(f))
 }
 
-// rule is the flow that stopped a packet, with why it matched.
+// rule returns the flow that stopped a packet, with why it matched.
 func (e *Explainer) rule(ctx context.Context, s *stop) *journey.Rule {
 	if s.flow == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A traffic is what people know a packet by.
+// A traffic identifies a packet for people.
 type traffic struct {
 	src, dst netip.Addr
 	proto    uint8
@@ -33,7 +33,7 @@ func trafficOf(p *packet.Flow) traffic {
 // l4 reports whether the packet has ports.
 func (t traffic) l4() bool { return packet.Tuple{Proto: t.proto}.HasPorts() }
 
-// protocol is the name of the protocol: tcp, udp, sctp, icmp, or its number.
+// protocol returns the protocol's name: tcp, udp, sctp, icmp, or its number.
 func (t traffic) protocol() string {
 	switch t.proto {
 	case packet.ProtoTCP:
@@ -55,12 +55,12 @@ func (t traffic) service() string {
 	return t.protocol()
 }
 
-// ip is the language's name of the family: ip4 or ip6.
+// ip returns the family's name in OVN expressions: ip4 or ip6.
 func (t traffic) ip() string { return choose(t.dst.Is6(), "ip6", "ip4") }
 
 func address(p *packet.Flow, field string) netip.Addr { return p.Addr(packet.MustField(field)) }
 
-// NextHop is the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
+// NextHop returns the address that a router resolves: OVN keeps it in reg0, or xxreg0 for IPv6.
 func NextHop(p *packet.Flow) netip.Addr {
 	if p.Uint("eth_type") == packet.EthIPv6 {
 		return address(p, "xxreg0")

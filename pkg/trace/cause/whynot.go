@@ -9,23 +9,23 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// Again follows the packet of a question once more, and its reply, in a network that is looked up by lookup. It returns
-// the outcome of the round trip, and the path that decided it.
+// Again follows a question's packet and its reply once more, in a network that lookup searches. It returns the outcome
+// of the round trip, and the path that decided it.
 type Again func(ctx context.Context, lookup Lookup) (journey.Outcome, *ovn.Path, error)
 
 // A change is something that would let a packet pass.
 type change struct {
 	journey.Remedy
-	try func(context.Context, *overlay) // makes it in memory; nil where that cannot be done
+	try func(context.Context, *overlay) // makes the change in memory; nil if impossible
 }
 
 const (
-	maxRemedies = 4 // that are proposed
+	maxRemedies = 4 // proposed at most
 	maxTogether = 3 // changes that only together let the packet pass
 )
 
-// WhyNot proposes changes that would let the packet of a path pass, the smallest first. Those that can be made in memory
-// are tried: again follows the packet with them. It may be nil, then nothing is verified.
+// WhyNot proposes changes that would let a path's packet pass, the smallest first. Changes that can be made in memory
+// are tried: again follows the packet with them. If again is nil, nothing is verified.
 func (e *Explainer) WhyNot(ctx context.Context, w *ovn.Path, again Again) []journey.Remedy {
 	var remedies []journey.Remedy
 	for _, c := range e.changes(ctx, w) {
@@ -68,7 +68,7 @@ func (e *Explainer) verified(ctx context.Context, c change, o *overlay, again Ag
 		return c
 	}
 	both := next[0]
-	if both.Text != c.Text { // else it is the same change, which the reply needs as well
+	if both.Text != c.Text { // else the same change, which the reply needs too
 		both.Text, both.Command = c.Text+"; and "+both.Text, together(c.Command, both.Command)
 	}
 	both.Object = c.Object
@@ -85,7 +85,7 @@ func together(a, b string) string {
 	return a + " && " + b
 }
 
-// changes are what would let the packet of a path pass where it was stopped.
+// changes returns what would let a path's packet pass where it was stopped.
 func (e *Explainer) changes(ctx context.Context, w *ovn.Path) []change {
 	s, ok := e.stopOf(ctx, w)
 	if !ok {
@@ -107,7 +107,7 @@ func (e *Explainer) changes(ctx context.Context, w *ovn.Path) []change {
 	return nil
 }
 
-// remedy is a change of an object.
+// remedy returns the change of an object.
 func remedy(o decode.Object, text, command string) change {
 	c := change{Remedy: journey.Remedy{Text: text, Command: command}}
 	if o.UUID != "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
-// words are the sentences of all causes, each in one place. A {name} stands for a field of the cause; what is in [brackets]
-// is left out where one of its fields is empty.
+// words holds the sentence of each cause. A {name} stands for a field of the cause; text in [brackets] is left out if
+// one of its fields is empty.
 var words = map[journey.CauseKind]string{
 	journey.Denied:           "{refused} by {object}[; no rule allows {traffic}]",
 	journey.NotAllowed:       "no ACL of {datapath} allows {traffic}, and NB_Global options:default_acl_drop drops the rest",
@@ -102,7 +102,7 @@ var (
 	variable = regexp.MustCompile(`\{[a-z]+\}`)
 )
 
-// Words are the sentence of a cause, empty for none.
+// Words returns a cause's sentence; empty for no cause.
 func Words(c journey.Cause) string {
 	value := values(c)
 	text := optional.ReplaceAllStringFunc(words[c.Kind], func(part string) string {
@@ -121,7 +121,7 @@ func Words(c journey.Cause) string {
 	})
 }
 
-// values are what the names in a sentence stand for.
+// values returns the values for the names in a sentence.
 func values(c journey.Cause) map[string]string {
 	object, backends := "", "backends"
 	if c.Object != nil {
@@ -154,12 +154,12 @@ func addressText(a netip.Addr) string {
 	return a.String()
 }
 
-// refused is how a packet was stopped, and what its sender is told.
+// refused returns how a packet was stopped, and what its sender is told.
 func refused(r journey.Refusal) string {
 	return [...]string{journey.Silent: "dropped", journey.TCPReset: "rejected with a TCP reset", journey.Unreachable: "rejected with an ICMP unreachable"}[r]
 }
 
-// trafficText is "tcp 8080 from 10.244.1.6 (shop/client) to 10.244.3.7 (bank/ledger)".
+// trafficText returns traffic in words: "tcp 8080 from 10.244.1.6 (shop/client) to 10.244.3.7 (bank/ledger)".
 func trafficText(t *journey.Traffic) string {
 	if t == nil {
 		return ""
@@ -167,7 +167,7 @@ func trafficText(t *journey.Traffic) string {
 	return fmt.Sprintf("%s from %s to %s", t.Service, named(t.Src, t.From), named(t.Dst, t.To))
 }
 
-// named is an address with whose it is.
+// named returns an address with its owner.
 func named(a netip.Addr, who string) string {
 	if who == "" {
 		return a.String()

@@ -7,13 +7,13 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// ref gives a field of an action its meaning. A flow is only run if all of its fields have one.
+// ref resolves a field of an action. A flow only runs if all of its fields resolve.
 func (r *run) ref(f ovnexpr.Field) (ovnexpr.Ref, bool) {
 	ref, err := r.symbols.Resolve(f, f.String())
 	return ref, err == nil
 }
 
-// hidden is true of registers: they are no part of the packet, so that a change of them is not reported.
+// hidden reports whether a field is a register: registers are not part of the packet, so their changes are not shown.
 func hidden(f *packet.Field) bool { return strings.HasPrefix(strings.TrimLeft(f.Name, "x"), "reg") }
 
 func (r *run) load(a *ovnexpr.Load) {
@@ -30,7 +30,7 @@ func (r *run) load(a *ovnexpr.Load) {
 	}
 	switch {
 	case ref.Symbol.IsString():
-		k, _ := r.portKey(r.at.Datapath, a.Value.Text) // one that is not found is 0
+		k, _ := r.portKey(r.at.Datapath, a.Value.Text) // 0 if not found
 		ref.Set(r.p, packet.Uint(k))
 	case a.Value.Masked:
 		ref.SetMasked(r.p, a.Value.Value, a.Value.Mask)
@@ -39,7 +39,7 @@ func (r *run) load(a *ovnexpr.Load) {
 	}
 }
 
-// report says that a field of the packet takes the value of another.
+// report shows that a packet field takes the value of another.
 func (r *run) report(to ovnexpr.Field, dst, src ovnexpr.Ref) {
 	if hidden(dst.Field) {
 		return
@@ -51,7 +51,7 @@ func (r *run) report(to ovnexpr.Field, dst, src ovnexpr.Ref) {
 	r.super.add(Modify, "%s = %s", to, text)
 }
 
-// pair gives the two fields of an action their meaning.
+// pair resolves the two fields of an action.
 func (r *run) pair(a, b ovnexpr.Field) (x, y ovnexpr.Ref, ok bool) {
 	x, ok1 := r.ref(a)
 	y, ok2 := r.ref(b)
@@ -126,14 +126,14 @@ func (r *run) decTTL() {
 	}
 }
 
-// result writes the result of a function.
+// result writes a function's result.
 func (r *run) result(to ovnexpr.Field, v packet.Value) {
 	if ref, ok := r.ref(to); ok {
 		ref.Set(r.p, v)
 	}
 }
 
-// succeed writes 1 as the result of a function, and says so if it is a field of the packet.
+// succeed writes 1 as a function's result, and shows it for a field of the packet.
 func (r *run) succeed(to ovnexpr.Field) {
 	if ref, ok := r.ref(to); ok && ref.Field != nil && !hidden(ref.Field) {
 		r.super.add(Modify, "%s = 1", to)

@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// nextState is the state that conntrack finds, with a comment where --ct does not say it.
+// nextState returns the state that conntrack finds, with a comment if --ct does not give it.
 func (w *walker) nextState() (state uint32, comment string) {
 	if w.states < len(w.options.CT) {
 		w.states++
@@ -18,7 +18,7 @@ func (w *walker) nextState() (state uint32, comment string) {
 	return packet.CTEstablished | packet.CTTracked, " /* default (use --ct to customize) */"
 }
 
-// track makes a packet tracked if it is not, and returns the comment on it.
+// track makes an untracked packet tracked, and returns the comment on that.
 func (w *walker) track(p *packet.Flow) string {
 	if p.Get(ctState).Lo&packet.CTTracked != 0 {
 		return ""
@@ -28,7 +28,7 @@ func (w *walker) track(p *packet.Flow) string {
 	return comment
 }
 
-// remember keeps addresses, protocol and ports of a packet as those of its connection.
+// remember stores a packet's addresses, protocol and ports as those of its connection.
 func (w *walker) remember(p *packet.Flow) {
 	if !w.net.Version().Has(release.OriginalTuple) || !p.Meets(packet.NeedsIP) {
 		return
@@ -68,10 +68,10 @@ func (r *run) ctNAT(a *ovnexpr.CTNAT) {
 	if a.Name == "ct_dnat" || a.Name == "ct_dnat_in_czone" {
 		text, side, state = "ct_dnat", "dst", packet.CTDestinationNAT
 	} else if !a.To.IsValid() && r.hasGateway() {
-		return // no effect that one could see in a gateway router
+		return // no visible effect in a gateway router
 	}
 	if a.Name == text+"_in_czone" {
-		text += "in_czone" // without the underscore, as ovn-trace has it
+		text += "in_czone" // without the underscore, like ovn-trace
 	}
 	p := *r.p
 	r.remember(&p)
@@ -90,7 +90,7 @@ func (r *run) ctNAT(a *ovnexpr.CTNAT) {
 	r.table(r.after(), &p, r.super.add(Transformation, "%s", text))
 }
 
-// hasGateway reports whether the datapath is a gateway router, or joined to one.
+// hasGateway reports whether the datapath is a gateway router or connected to one.
 func (r *run) hasGateway() bool {
 	ports, err := r.at.Datapath.Ports(r.ctx)
 	r.fail(err)
@@ -120,7 +120,7 @@ func (r *run) ctLB(a *ovnexpr.CTLB) {
 	r.table(r.after(), &p, r.super.add(Transformation, "%s%s", a.Name, comment))
 }
 
-// chooseBackend picks where a load balancer sends a packet. A backend without a port has port 0.
+// chooseBackend picks a load balancer's backend. A backend without a port has port 0.
 func (r *run) chooseBackend(a *ovnexpr.CTLB, v4 bool) (netip.AddrPort, bool) {
 	asked := r.backend.Addr().IsValid() && r.backend.Addr().Is4() == v4
 	if len(a.Backends) == 0 {
@@ -144,7 +144,7 @@ func (r *run) chooseBackend(a *ovnexpr.CTLB, v4 bool) (netip.AddrPort, bool) {
 	return able[r.choose("backend", len(able))], true
 }
 
-// balance sends a packet to a backend and remembers where it was going.
+// balance sends a packet to a backend and stores its original destination.
 func balance(p *packet.Flow, to netip.AddrPort, v4 bool) {
 	was, now := "ct_ipv6_dst", "ipv6_dst"
 	if v4 {
@@ -159,7 +159,7 @@ func balance(p *packet.Flow, to netip.AddrPort, v4 bool) {
 	addState(p, packet.CTDestinationNAT)
 }
 
-// choice runs select(): one of several numbers for a field.
+// choice runs select(), which writes one of several numbers to a field.
 func (r *run) choice(a *ovnexpr.Select) {
 	picked, comment := -1, ""
 	for i, m := range a.Members {

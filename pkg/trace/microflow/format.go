@@ -11,8 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// A writer writes actions as a release of OVN does after it has read them: with what was left out, and without what goes
-// without saying.
+// A writer writes actions as a release of OVN writes them after parsing: defaults filled in, redundant parts left out.
 type writer struct{ version release.Series }
 
 // all writes a list of actions.
@@ -75,7 +74,7 @@ func (w writer) action(a ovnexpr.Action, at logicalflow.Table) string {
 	return a.String()
 }
 
-// target is the table where next goes on.
+// target returns the table where next continues.
 func target(a *ovnexpr.Next, at logicalflow.Table) logicalflow.Table {
 	if a.Pipeline != "" {
 		at.Pipeline = a.Pipeline
@@ -156,10 +155,10 @@ func formatSample(a *ovnexpr.Sample) string {
 		a.Probability, a.CollectorSet, a.Domain, point)
 }
 
-// hex writes a number as OVS writes the value of a sub-field.
+// hex returns a number as OVS writes the value of a sub-field.
 func hex(v packet.Value) string { return "0x" + strings.TrimPrefix(v.Hex(), "0x") }
 
-// value writes the value of a whole field.
+// value returns the value of a whole field.
 func value(f *packet.Field, v packet.Value) string {
 	if f.Format == packet.Hex {
 		return hex(v)

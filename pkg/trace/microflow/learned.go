@@ -14,7 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// call runs a function of fields. What is not here has no effect that ovn-trace would show.
+// call runs a function of fields. Functions not listed have no effect that ovn-trace would show.
 func (r *run) call(a *ovnexpr.Call) {
 	switch a.Name {
 	case "get_arp", "get_nd":
@@ -53,7 +53,7 @@ func (r *run) call(a *ovnexpr.Call) {
 	}
 }
 
-// original writes what the packet has for what the connection began with, since the release that looks at it.
+// original writes the packet's fields for those of the connection's start, from the release on that reads them.
 func (r *run) original(a *ovnexpr.Call, v uint64) {
 	if !r.net.Version().Has(release.OriginalTuple) {
 		return
@@ -62,7 +62,7 @@ func (r *run) original(a *ovnexpr.Call, v uint64) {
 	r.super.add(Modify, "%s = %d", a.Result, v)
 }
 
-// arg is the value of an argument.
+// arg returns an argument's value.
 func (r *run) arg(a *ovnexpr.Call, i int) packet.Value {
 	ref, ok := r.ref(a.Args[i])
 	if !ok {
@@ -71,7 +71,7 @@ func (r *run) arg(a *ovnexpr.Call, i int) packet.Value {
 	return ref.Get(r.p)
 }
 
-// learnedMAC is the MAC address that was learned for an address behind a port.
+// learnedMAC returns the MAC address that was learned for an address behind a port.
 func (r *run) learnedMAC(a *ovnexpr.Call) (mac packet.Value, ok bool) {
 	bits := 128
 	if strings.Contains(a.Name, "arp") {
@@ -100,8 +100,8 @@ func (r *run) getMAC(a *ovnexpr.Call) {
 	r.super.add(Modify, "eth.dst = %s", ethDst.Print(mac))
 }
 
-// lookupMAC asks whether an address was learned, with the MAC address that it is asked with if there is one. The MAC
-// address that ovn-trace prints is always that of the packet's receiver.
+// lookupMAC checks whether an address was learned, with the given MAC address if there is one. The MAC address that
+// ovn-trace prints is always that of the packet's receiver.
 func (r *run) lookupMAC(a *ovnexpr.Call) {
 	mac, ok := r.learnedMAC(a)
 	byMAC := len(a.Args) > 2
@@ -126,7 +126,7 @@ func bit(b bool) packet.Value {
 	return packet.Uint(0)
 }
 
-// learnedPort is the key of the port behind which the switch has learned a MAC address.
+// learnedPort returns the key of the port behind which the switch learned a MAC address.
 func (r *run) learnedPort(mac packet.Value) (uint64, bool) {
 	rows, err := r.at.Datapath.FDB(r.ctx)
 	r.fail(err)
@@ -149,15 +149,14 @@ func (r *run) lookupFDB(a *ovnexpr.Call) {
 	r.result(*a.Result, bit(ok))
 }
 
-// A vip is a virtual address of a load balancer.
+// A vip is a virtual IP of a load balancer.
 type vip struct {
 	text string // of the address
 	addr netip.Addr
 	port uint16
 }
 
-// balanced is the virtual address that the packet was sent to: any of those with the address, whatever their ports and
-// datapaths.
+// balanced returns the virtual IP that the packet was sent to: any with the address, regardless of port and datapath.
 func (r *run) balanced() (vip, bool) {
 	v4, v6 := r.p.Addr(packet.MustField("ct_nw_dst")), r.p.Addr(packet.MustField("ct_ipv6_dst"))
 	if v4.IsUnspecified() && v6.IsUnspecified() {
@@ -179,15 +178,15 @@ func (r *run) balanced() (vip, bool) {
 	return found[r.choose("vip", len(found))], true
 }
 
-// walkedRows are load balancers in the order in which ovn-trace has them: it inserts them as it walks the server's reply,
-// a hash table of their UUIDs as text.
+// walkedRows returns load balancers in ovn-trace's order: that in which it walks the server's reply, a hash table of
+// their UUIDs as text.
 func walkedRows(rows []sb.LoadBalancer) []sb.LoadBalancer {
 	rows = slices.SortedFunc(slices.Values(rows), func(a, b sb.LoadBalancer) int { return cmp.Compare(a.UUID, b.UUID) })
 	rows = walked(rows, func(r sb.LoadBalancer) uint32 { return textHash(string(r.UUID)) })
 	return walked(rows, func(r sb.LoadBalancer) uint32 { return rowHash(r.UUID) })
 }
 
-// parseVIP reads the key of a load balancer: 10.0.0.1:80, [fd00::1]:80, 10.0.0.1.
+// parseVIP parses the key of a load balancer: 10.0.0.1:80, [fd00::1]:80, 10.0.0.1.
 func parseVIP(key string) (vip, bool) {
 	host, port := key, ""
 	if i := strings.LastIndexByte(key, ':'); i >= 0 && (key[0] == '[' || strings.Count(key, ":") == 1) {
@@ -204,7 +203,7 @@ func parseVIP(key string) (vip, bool) {
 	return vip{addr.String(), addr, uint16(n)}, err == nil
 }
 
-// hairpin asks whether a load balancer sent the packet back to where it came from. The port to compare is in a field.
+// hairpin checks whether a load balancer sent the packet back to its source. A field holds the port to compare.
 func (r *run) hairpin(a *ovnexpr.Call, port *packet.Field) {
 	v, ok := r.balanced()
 	src, dst := r.p.AddrFields()
@@ -214,7 +213,7 @@ func (r *run) hairpin(a *ovnexpr.Call, port *packet.Field) {
 	r.super.add(Modify, "%s = %d", a.Result, bit(ok).Lo)
 }
 
-// snatToVIP shows the address that the reply of a load balancer's backend to itself comes from.
+// snatToVIP shows the source address of a load-balanced backend's reply to itself.
 func (r *run) snatToVIP() {
 	if v, ok := r.balanced(); ok && uint64(v.port) == r.p.Uint("ct_tp_dst") {
 		r.super.add(Action, "/* nat(src=%s) */", v.text)

@@ -11,10 +11,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// enough is how many digits of a UUID ovn-trace wants in place of a name.
+// enough is the minimum number of UUID digits that ovn-trace accepts instead of a name.
 const enough = 4
 
-// findDatapath finds a datapath by what an operator calls it.
+// findDatapath finds a datapath by the name that an operator gives it.
 func (w *walker) findDatapath(name string) *logicalflow.Datapath {
 	for _, d := range w.net.Datapaths() {
 		if name == plainName(d) || d.Name2 != "" && name == d.Name2 {
@@ -47,7 +47,7 @@ func plainName(d *logicalflow.Datapath) string {
 	return string(nbUUID(d))
 }
 
-// datapathName is what a datapath is called in the text.
+// datapathName returns a datapath's name in the text.
 func (w *walker) datapathName(d *logicalflow.Datapath) string {
 	switch {
 	case w.options.FullNames:
@@ -58,7 +58,7 @@ func (w *walker) datapathName(d *logicalflow.Datapath) string {
 	return shorten(plainName(d))
 }
 
-// portName is what a port is called in the text.
+// portName returns a port's name in the text.
 func (w *walker) portName(p *logicalflow.Port) string {
 	if w.options.FullNames {
 		return p.Name()
@@ -69,7 +69,7 @@ func (w *walker) portName(p *logicalflow.Port) string {
 	return shorten(p.Name())
 }
 
-// nameOr is the name of a port that may not be there.
+// nameOr returns the name of a port that may be nil.
 func (w *walker) nameOr(p *logicalflow.Port, otherwise string) string {
 	if p == nil {
 		return otherwise
@@ -77,7 +77,7 @@ func (w *walker) nameOr(p *logicalflow.Port, otherwise string) string {
 	return w.portName(p)
 }
 
-// keyName is the name of the port that has a key.
+// keyName returns the name of the port with a key.
 func (w *walker) keyName(d *logicalflow.Datapath, key int) string {
 	unnamed := "(unnamed)"
 	if key == 0 {
@@ -86,7 +86,7 @@ func (w *walker) keyName(d *logicalflow.Datapath, key int) string {
 	return w.nameOr(w.portByKey(d, key), unnamed)
 }
 
-// shorten leaves six digits of a UUID that a name ends with.
+// shorten cuts a UUID at the end of a name to six digits.
 func shorten(name string) string {
 	const uuid, keep = 36, 6
 	if at := len(name) - uuid; at >= 0 && isUUID(name[at:]) {
@@ -97,7 +97,7 @@ func shorten(name string) string {
 
 func isUUID(s string) bool { return len(s) == 36 && uuidDigits(s) == 32 }
 
-// uuidDigits is the number of hexadecimal digits in the beginning of a UUID; 0 if it is none.
+// uuidDigits returns the number of hexadecimal digits in a UUID prefix; 0 if it is none.
 func uuidDigits(s string) int {
 	digits := 0
 	for i, c := range []byte(s) {
@@ -115,7 +115,7 @@ func uuidDigits(s string) int {
 	return digits
 }
 
-// sharedDigits is the length of a UUID's beginning in digits, 0 if the UUID does not begin so.
+// sharedDigits returns the length of a UUID prefix in digits; 0 if the UUID does not start with it.
 func sharedDigits(id ovsdb.UUID, beginning string) int {
 	if len(beginning) > len(id) || !strings.EqualFold(string(id)[:len(beginning)], beginning) {
 		return 0
@@ -142,8 +142,8 @@ func (w *walker) group(d *logicalflow.Datapath, key int) *logicalflow.Group {
 	return g
 }
 
-// portKey is the key that a port or a multicast group has in a datapath. The port may be given by what the CMS calls it
-// or by the beginning of a UUID, if that is said of one port only.
+// portKey returns the key of a port or a multicast group in a datapath. A port may be given by its CMS name or by a
+// UUID prefix, if only one port matches.
 func (w *walker) portKey(d *logicalflow.Datapath, name string) (uint64, bool) {
 	if name == "" || name == "none" {
 		return 0, true
@@ -153,7 +153,7 @@ func (w *walker) portKey(d *logicalflow.Datapath, name string) (uint64, bool) {
 	}
 	groups, err := d.Groups(w.ctx)
 	w.fail(err)
-	for _, g := range groups { // before the other names of ports, which are a matter of all datapaths
+	for _, g := range groups { // before the other names of ports, which span all datapaths
 		if g.Row.Name == name {
 			return uint64(g.Row.TunnelKey), true
 		}
@@ -185,13 +185,13 @@ func (w *walker) portByOtherName(name string) *logicalflow.Port {
 	return all[0]
 }
 
-// friendly replaces the names of ports in a match or in actions by what the CMS calls them.
+// friendly replaces port names in a match or in actions by their CMS names.
 func (w *walker) friendly(text string) string {
 	if w.options.FullNames {
 		return text
 	}
 	var b strings.Builder
-	last := 0 // the end of what is kept: white space and comments at the end are not
+	last := 0 // the end of what is kept: trailing white space and comments are not
 	for i := 0; i < len(text); {
 		start := i
 		switch {
@@ -218,7 +218,7 @@ func (w *walker) friendly(text string) string {
 	return b.String()
 }
 
-// lengthTo is the length of a text up to and with an end.
+// lengthTo returns the length of a text up to and including end.
 func lengthTo(text, end string) int {
 	if n := strings.Index(text, end); n >= 0 {
 		return n + len(end)

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// A Kind says what a node of a trace is; the formats differ in the kinds that they show.
+// A Kind is the kind of a trace node; formats differ in the kinds that they show.
 type Kind string
 
-// The kinds of nodes.
+// Kinds of nodes.
 const (
 	Output         Kind = "output"         // what became of the packet
-	Modify         Kind = "modify"         // a field of the packet was changed
+	Modify         Kind = "modify"         // a packet field changed
 	Action         Kind = "action"         // an action of a logical flow
-	Fault          Kind = "error"          // something that ovn-trace does not do
+	Fault          Kind = "error"          // something that ovn-trace does not support
 	Pipeline       Kind = "pipeline"       // a packet enters a pipeline
 	Table          Kind = "table"          // the flow that it hits
-	Transformation Kind = "transformation" // a packet is made from it
+	Transformation Kind = "transformation" // a packet is made from this one
 )
 
-// A Node is a line of a trace, with what follows from it.
+// A Node is a line of a trace, with its children.
 type Node struct {
 	Kind  Kind    `json:"kind"`
 	Text  string  `json:"text"`
-	Hit   *Hit    `json:"flow,omitempty"` // of a table
+	Hit   *Hit    `json:"flow,omitempty"` // for a table
 	Nodes []*Node `json:"nodes,omitempty"`
 
 	indent bool // below a multicast group
@@ -40,7 +40,7 @@ type Hit struct {
 	Priority int      `json:"priority"`
 	Match    string   `json:"match"`
 	Actions  string   `json:"actions"`
-	Ties     []string `json:"ties,omitempty"` // UUIDs of others of the same priority that match too
+	Ties     []string `json:"ties,omitempty"` // UUIDs of other matching flows of the same priority
 }
 
 func (n *Node) add(kind Kind, format string, args ...any) *Node {
@@ -49,7 +49,7 @@ func (n *Node) add(kind Kind, format string, args ...any) *Node {
 	return sub
 }
 
-// line is true of the kinds that stand below what they belong to, wherever that is.
+// line reports whether nodes of the kind are printed below their parent, wherever that is.
 func (k Kind) line() bool { return k == Output || k == Modify || k == Action || k == Fault }
 
 // details writes the nodes table by table.
@@ -72,7 +72,7 @@ func details(b *strings.Builder, nodes []*Node, level int) {
 	}
 }
 
-// without returns the nodes with those of some kinds replaced by what they hold.
+// without returns the nodes with those of some kinds replaced by their children.
 func without(nodes []*Node, kinds ...Kind) []*Node {
 	var kept []*Node
 	for _, n := range nodes {
@@ -109,15 +109,15 @@ func blocks(b *strings.Builder, nodes []*Node, level int) {
 // A Format is a set of the formats of ovn-trace.
 type Format uint8
 
-// The formats.
+// Formats of ovn-trace.
 const (
 	Detailed Format = 1 << iota // table by table
 	Summary                     // without tables
-	Minimal                     // what can be seen from outside
+	Minimal                     // what is visible from outside
 	All      = Detailed | Summary | Minimal
 )
 
-// Text writes the trace as ovn-trace does. No format is Detailed.
+// Text returns the trace as ovn-trace prints it. No format means Detailed.
 func (r *Result) Text(f Format) string {
 	if f == 0 {
 		f = Detailed

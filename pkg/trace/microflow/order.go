@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// ovn-trace walks its tables in the order of their hashes, and where several rows would do it takes the first. What
-// follows is that order.
+// ovn-trace walks its tables in hash order, and takes the first of several rows that would do. This file reproduces
+// that order.
 
-// walked are the items of a hash table of Open vSwitch in the order of its iteration, after they were inserted one after
-// the other: bucket by bucket, in each the last inserted first.
+// walked returns items in the iteration order of an Open vSwitch hash table, inserted in the given order: bucket by
+// bucket, the last inserted first.
 func walked[T any](items []T, hash func(T) uint32) []T {
 	table := make([][]T, 1)
 	insert := func(item T) {
@@ -38,7 +38,7 @@ func walked[T any](items []T, hash func(T) uint32) []T {
 	return order()
 }
 
-// bucketsFor is how many buckets a table gets that grows to n items.
+// bucketsFor returns the number of buckets of a table that grows to n items.
 func bucketsFor(n int) int {
 	if n < 2 {
 		return 1
@@ -46,13 +46,13 @@ func bucketsFor(n int) int {
 	return max(4, 1<<bits.Len(uint(n/2)))
 }
 
-// rowHash is the hash of a row: the first 32 bits of its UUID.
+// rowHash returns a row's hash: the first 32 bits of its UUID.
 func rowHash[S ~string](uuid S) uint32 {
 	n, _ := strconv.ParseUint(string(uuid)[:min(8, len(uuid))], 16, 32)
 	return uint32(n)
 }
 
-// textHash is the hash of a text: 32 bits of MurmurHash3, with the end of the text taken for a whole word.
+// textHash returns a text's hash: 32-bit MurmurHash3, with the end of the text treated as a whole word.
 func textHash(text string) uint32 {
 	b, hash := []byte(text), uint32(0)
 	for len(b) > 0 {

@@ -53,7 +53,7 @@ func (r *run) leave(port *logicalflow.Port, group *logicalflow.Group) {
 	r.table(logicalflow.Table{Datapath: peer.Datapath, Pipeline: logicalflow.Ingress}, &p, node)
 }
 
-// peer is the other end of a patch port.
+// peer returns the other end of a patch port.
 func (w *walker) peer(p *logicalflow.Port) *logicalflow.Port {
 	if p == nil || p.Row.Type != "patch" && p.Row.Type != "l3gateway" {
 		return nil
@@ -65,7 +65,7 @@ func (w *walker) peer(p *logicalflow.Port) *logicalflow.Port {
 	return w.port(name)
 }
 
-// fresh is the packet as ovn-trace has it enter the egress pipeline: of the registers only the ports are left.
+// fresh returns the packet as ovn-trace passes it to the egress pipeline: of the registers, only the ports remain.
 func fresh(p *packet.Flow) packet.Flow {
 	q := *p
 	q.ClearRegisters()
@@ -83,8 +83,8 @@ func (r *run) enterEgress(super *Node, outport string) *Node {
 		r.keyName(d, key(r.p, inportReg)), outport)
 }
 
-// multicast sends the packet to each port of a group. It is one packet for all of them: what the egress pipeline of one
-// port changes the next one sees.
+// multicast sends the packet to each port of a group. They share one packet: what one port's egress pipeline changes,
+// the next one sees.
 func (r *run) multicast(g *logicalflow.Group) {
 	d := r.at.Datapath
 	all := r.super.add(Pipeline, "multicast(dp=\"%s\", mcgroup=\"%s\")", r.datapathName(d), g.Row.Name)
@@ -116,7 +116,7 @@ func (r *run) redirect(port *logicalflow.Port) {
 	r.egress(distributed, r.portName(distributed))
 }
 
-// egress sends the packet through the egress pipeline to a port, which is nil if there is none with the key.
+// egress sends the packet through the egress pipeline to a port; nil if no port has the key.
 func (r *run) egress(port *logicalflow.Port, name string) {
 	same := port == nil || port.Key() == key(r.p, inportReg)
 	if same && !r.loopback() {

@@ -7,7 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// The types and flags of the packets that are made.
+// Types and flags of generated packets.
 const (
 	arpRequest   = 1
 	neighbourAsk = 135
@@ -16,7 +16,7 @@ const (
 	unreachable6 = 1
 )
 
-// nested runs actions on a packet that is made from this one.
+// nested runs actions on a packet made from this one.
 func (r *run) nested(a *ovnexpr.Nested) {
 	p, name := *r.p, a.Name
 	made := true
@@ -56,7 +56,7 @@ func makeARP(p *packet.Flow) {
 	copyField(p, "arp_sha", p, "eth_src")
 }
 
-// makeSolicitation leaves the protocol as it is, as ovn-trace does.
+// makeSolicitation leaves the protocol unchanged, as ovn-trace does.
 func makeSolicitation(p *packet.Flow) {
 	was := *p
 	dst := [16]byte(p.Get(packet.MustField("ipv6_dst")).Bytes(16))
@@ -79,7 +79,7 @@ func makeAdvertisement(p *packet.Flow) {
 	copyField(p, "arp_tha", &was, "eth_dst")
 }
 
-// rejectedBy is what a packet is rejected with.
+// rejectedBy returns what a packet is rejected with.
 func rejectedBy(p *packet.Flow) string {
 	switch {
 	case p.Uint("nw_proto") == packet.ProtoTCP:
@@ -92,8 +92,8 @@ func rejectedBy(p *packet.Flow) string {
 	return "icmp6"
 }
 
-// makeError makes an unreachable or a reset, with sender and receiver exchanged if it goes back. To one of its kind no
-// packet goes back.
+// makeError makes an unreachable or a reset, with sender and receiver swapped if it goes back. A packet of the same
+// kind gets no reply.
 func makeError(p *packet.Flow, name string, back bool) (string, bool) {
 	v4 := p.Meets(packet.NeedsIPv4)
 	proto, kind := uint64(0), uint64(0)
@@ -107,7 +107,7 @@ func makeError(p *packet.Flow, name string, back bool) (string, bool) {
 	case "sctp_abort":
 		proto = packet.ProtoSCTP
 		if !v4 {
-			proto = packet.ProtoTCP // ovn-trace's mistake
+			proto = packet.ProtoTCP // a bug of ovn-trace
 		}
 	}
 	endless := kind != 0 && tpSrc.Get(p).Lo == kind || kind == 0 && p.Uint("tcp_flags") == packet.TCPReset
@@ -128,7 +128,7 @@ func makeError(p *packet.Flow, name string, back bool) (string, bool) {
 	return name, true
 }
 
-// turn exchanges sender and receiver.
+// turn swaps sender and receiver.
 func turn(p *packet.Flow, v4 bool) {
 	was := *p
 	src, dst := "ipv6_src", "ipv6_dst"

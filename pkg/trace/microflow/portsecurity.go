@@ -9,14 +9,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// An allowance is an entry of a port's security: a MAC address, and IP addresses if not all are allowed.
+// An allowance is one port security entry: a MAC address, and IP addresses unless all are allowed.
 type allowance struct {
 	mac    packet.Value
-	v4, v6 []netip.Addr // of prefixes the addresses as they are written
+	v4, v6 []netip.Addr // of prefixes, the addresses as written
 }
 
-// parseAllowance reads an entry. What follows something that is no address is left out; false is an entry that does not
-// begin with a MAC address.
+// parseAllowance parses an entry. Anything after an invalid address is ignored; false if the entry does not begin with
+// a MAC address.
 func parseAllowance(text string) (allowance, bool) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -42,8 +42,8 @@ func parseAllowance(text string) (allowance, bool) {
 	return a, true
 }
 
-// portSecurity writes 1 if the security of a port forbids the packet. Of the port's entries the first with the packet's
-// MAC address decides.
+// portSecurity writes 1 if port security forbids the packet. The port's first entry with the packet's MAC address
+// decides.
 func (r *run) portSecurity(a *ovnexpr.Call, port, mac *packet.Field) {
 	p := r.portByKey(r.at.Datapath, key(r.p, port))
 	if p == nil { // ovn-trace aborts
@@ -88,7 +88,7 @@ func (a allowance) allowsFrom(p *packet.Flow) bool {
 	return true
 }
 
-// isDiscover is true of what a DHCP client sends before it has an address.
+// isDiscover reports whether a DHCP client without an address sends such a packet.
 func isDiscover(p *packet.Flow) bool {
 	return p.Uint("nw_proto") == packet.ProtoUDP && tpSrc.Get(p).Lo == 68 && tpDst.Get(p).Lo == 67 &&
 		p.Get(packet.MustField("ip_src")).IsZero() && p.Get(packet.MustField("ip_dst")) == packet.Ones(32)
@@ -116,7 +116,7 @@ func (a allowance) allowsFrom6(p *packet.Flow) bool {
 	return true
 }
 
-// allowsTo reports whether a port may be sent a packet.
+// allowsTo reports whether a port may receive a packet.
 func (a allowance) allowsTo(p *packet.Flow) bool {
 	all := len(a.v4)+len(a.v6) == 0
 	switch p.Uint("eth_type") {

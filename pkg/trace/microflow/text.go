@@ -7,7 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// flagged are the fields that are printed before the type of the packet, when they are not zero.
+// flagged are the fields printed before the packet's type if they are not zero.
 var flagged = fields("pkt_mark", "ct_state", "ct_zone", "ct_mark", "ct_label")
 
 var (
@@ -27,13 +27,13 @@ func fields(names ...string) []*packet.Field {
 	return f
 }
 
-// A packetText writes a packet term by term.
+// A packetText prints a packet term by term.
 type packetText struct {
 	p     *packet.Flow
 	terms []string
 }
 
-// printPacket writes a packet as the OVS library does for people: metadata only where it is not zero.
+// printPacket formats a packet as the OVS library does for people: metadata only if not zero.
 func printPacket(p *packet.Flow) string {
 	t := &packetText{p: p}
 	t.set(flagged)
@@ -66,7 +66,7 @@ func printPacket(p *packet.Flow) string {
 	return strings.Join(t.terms, ",")
 }
 
-// tuple writes what conntrack knows of the packet's connection, if it knows it.
+// tuple writes the connection as conntrack knows it, if it does.
 func (t *packetText) tuple() {
 	state := t.p.Get(ctState).Lo
 	switch {
@@ -78,7 +78,7 @@ func (t *packetText) tuple() {
 	}
 }
 
-// kind is the keyword of a packet, and whether it says the protocol above IP.
+// kind returns a packet's keyword, and whether it implies the protocol above IP.
 func kind(p *packet.Flow) (keyword string, typed bool) {
 	protocols := map[uint64]string{packet.ProtoICMP: "icmp", packet.ProtoTCP: "tcp", packet.ProtoUDP: "udp", packet.ProtoSCTP: "sctp"}
 	name, known := protocols[p.Uint("nw_proto")]
@@ -146,7 +146,7 @@ func (t *packetText) ip(typed bool) {
 	}
 	t.terms = append(t.terms, fmt.Sprintf("nw_tos=%d", t.p.Uint("nw_tos")&0xfc))
 	t.all(ipHeader)
-	if frag := packet.MustField("ip_frag"); t.p.Get(frag).Lo == 2 { // a later fragment of nothing, as only a microflow can say
+	if frag := packet.MustField("ip_frag"); t.p.Get(frag).Lo == 2 { // a later fragment of nothing, possible only in a microflow
 		t.terms = append(t.terms, "nw_frag=<error>")
 	} else {
 		t.all([]*packet.Field{frag})
@@ -155,7 +155,7 @@ func (t *packetText) ip(typed bool) {
 	src, dst := tpSrc.Get(t.p).Lo, tpDst.Get(t.p).Lo
 	names := "tp_src=%d,tp_dst=%d"
 	switch later := t.p.Uint("ip_frag")&2 != 0; {
-	case later && proto == packet.ProtoICMPv6 && !v4 && dst != 0: // the library looks at the code before it asks for fragments
+	case later && proto == packet.ProtoICMPv6 && !v4 && dst != 0: // the library checks the code before fragments
 		t.terms = append(t.terms, fmt.Sprintf("icmp_code=%d", dst))
 		return
 	case later && (proto != packet.ProtoICMPv6 || v4): // the ports are in the first fragment

@@ -12,18 +12,17 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
-// Options are those of ovn-trace that change the trace.
+// Options are ovn-trace's options that change the trace.
 type Options struct {
-	CT        []uint32       // what conntrack finds, in order: bits of ct_state; est|trk beyond them
-	Backend   netip.AddrPort // preferred where load balancers choose; taken where they know none
-	SelectID  uint16         // preferred where select() chooses; 0 is none
-	FullNames bool           // names as OVN has them instead of those of the CMS
+	CT        []uint32       // conntrack's results in order: bits of ct_state; est|trk after the last
+	Backend   netip.AddrPort // load balancers prefer it; those without backends take it
+	SelectID  uint16         // preferred by select(); 0 is none
+	FullNames bool           // OVN's names instead of those of the CMS
 
-	// OpenFlow returns the flows with a cookie as text, to be shown below the logical flow that they are made of. Nil
-	// shows none.
+	// OpenFlow returns the flows with a cookie as text, to be shown below their logical flow. Nil shows none.
 	OpenFlow func(ctx context.Context, cookie uint32) ([]string, error)
-	// Choose picks one of n where ovn-trace does not say which it takes: a "backend", a member of a "select", one of
-	// several flows that "tie". Nil picks the first.
+	// Choose picks one of n where ovn-trace does not specify which: a "backend", a member of a "select", one of several
+	// flows that "tie". Nil picks the first.
 	Choose func(kind string, n int) int
 }
 
@@ -31,33 +30,33 @@ type Options struct {
 type Result struct {
 	Flow packet.Flow // the packet as the microflow describes it
 	Root *Node
-	Ties int // how often flows of equal priority matched
+	Ties int // number of ties between matching flows
 }
 
-// A Refusal is what ovn-trace says instead of a trace.
+// A Refusal is what ovn-trace prints instead of a trace.
 type Refusal struct {
-	Text string // as it is printed, with its end of line if it has one
-	// Port and Datapath are what is unknown by its name, if that is the reason.
+	Text string // as printed, with its newline if it has one
+	// Port and Datapath are the unknown name, if that is the reason.
 	Port, Datapath string
-	// Err is what is wrong with the microflow, if that is the reason: mostly an *[ovnexpr.SyntaxError].
+	// Err is the fault in the microflow, if that is the reason: mostly an *[ovnexpr.SyntaxError].
 	Err error
 }
 
 func (r *Refusal) Error() string { return strings.TrimSuffix(r.Text, "\n") }
 
-// Unwrap returns what is wrong with the microflow.
+// Unwrap returns the fault in the microflow.
 func (r *Refusal) Unwrap() error { return r.Err }
 
 func malformed(err error) error {
 	return &Refusal{Text: fmt.Sprintf("error parsing flow: %s\n", err), Err: err}
 }
 
-// Packet is the packet as the OVS library prints it, without what is zero of its metadata.
+// Packet returns the packet as the OVS library prints it, without metadata that is zero.
 func (r *Result) Packet() string { return printPacket(&r.Flow) }
 
-// Trace follows the packet that a microflow describes. The datapath is a name or the beginning of a UUID; without one it
-// is that of the microflow's inport. The network should be one that ignores tags ([logicalflow.Network.IgnoreTags]). The error
-// is a *[Refusal] where ovn-trace refuses; any other says what could not be read, or that there is no end.
+// Trace follows the packet that a microflow describes. The datapath is a name or a UUID prefix; empty means that of the
+// microflow's inport. The network should ignore tags ([logicalflow.Network.IgnoreTags]). The error is a *[Refusal] if
+// ovn-trace refuses; any other reports what could not be read, or that the trace does not end.
 func Trace(ctx context.Context, n *logicalflow.Network, datapath, microflow string, o Options) (*Result, error) {
 	w := &walker{ctx: ctx, net: n, options: o, symbols: ovnexpr.SymbolsOf(ovnexpr.Profile{Version: n.Version()}), backend: o.Backend, residents: map[string]bool{}}
 	d, p, err := w.start(datapath, microflow)
@@ -74,7 +73,7 @@ func Trace(ctx context.Context, n *logicalflow.Network, datapath, microflow stri
 
 var errNoInport = &Refusal{Text: "microflow does not specify ingress port"}
 
-// start reads the microflow and says where the packet begins.
+// start parses the microflow and returns where the packet begins.
 func (w *walker) start(datapath, microflow string) (*logicalflow.Datapath, packet.Flow, error) {
 	var none packet.Flow
 	var d *logicalflow.Datapath
@@ -110,11 +109,11 @@ func (w *walker) start(datapath, microflow string) (*logicalflow.Datapath, packe
 	case key(&p, inportReg) == 0 && w.net.Version().Has(release.InportRequired):
 		return nil, none, errNoInport
 	}
-	p.Set(packet.MustField("nw_tos"), packet.Uint(0)) // ip.dscp and ip.ecn of a microflow are lost
+	p.Set(packet.MustField("nw_tos"), packet.Uint(0)) // ovn-trace loses ip.dscp and ip.ecn of a microflow
 	return d, p, nil
 }
 
-// ParseCT reads a connection state as --ct takes it: "new", "est,rpl". Tracked is implied.
+// ParseCT parses a connection state as given to --ct: "new", "est,rpl". Tracked is implied.
 func ParseCT(text string) (uint32, error) {
 	state, err := packet.ParseCTState(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), ","))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Bounds of a trace: more than a packet needs that two routers throw at each other until its time to live is over.
-// ovn-trace has none and goes on until it is out of memory.
+// Bounds of a trace: more than a packet needs that two routers send back and forth until its TTL expires. ovn-trace has
+// none and goes on until it runs out of memory.
 const (
 	maxTables = 100_000
 	maxDepth  = 20_000
@@ -31,9 +31,9 @@ type walker struct {
 	options Options
 	symbols *ovnexpr.Symbols
 
-	states    int             // how many of the states of conntrack were used
-	backend   netip.AddrPort  // is taken once
-	residents map[string]bool // what was asked of ports
+	states    int             // how many of the conntrack states were used
+	backend   netip.AddrPort  // used once
+	residents map[string]bool // cached port lookups
 	tables    int
 	depth     int
 	ties      int
@@ -70,13 +70,13 @@ const (
 	protoIGMP = 2
 )
 
-// wide is a sub-field for a field that is set whatever the packet is.
+// wide returns a sub-field for a field that is set on any packet.
 func wide(name string) packet.Subfield { return packet.Whole(packet.MustField(name)) }
 
-// key is the number of a port in a packet.
+// key returns a packet's port number.
 func key(p *packet.Flow, reg *packet.Field) int { return int(p.Get(reg).Lo & 0xffff) }
 
-// table follows a packet through a table and all that comes after it. The packet changes meanwhile.
+// table follows a packet through a table and everything after it, modifying the packet.
 func (w *walker) table(at logicalflow.Table, p *packet.Flow, super *Node) {
 	if w.depth++; w.depth > maxDepth {
 		w.fail(errEndless)
@@ -135,16 +135,16 @@ func (w *walker) lookup(at logicalflow.Table, p *packet.Flow) (*logicalflow.Flow
 	return all[0], all[1:]
 }
 
-// place is where a flow stands in ovn-trace's table of them. Of flows of one priority ovn-trace takes the first.
+// place returns a flow's place in ovn-trace's table of flows. Of flows of one priority, ovn-trace takes the first.
 func (w *walker) place(f *logicalflow.Flow) uint32 {
 	return rowHash(f.Row.UUID) & uint32(bucketsFor(w.rows())-1)
 }
 
-// mostCounted is how many datapaths a Southbound has at most whose flows are counted: the server takes some hundredths of
-// a second for that.
+// mostCounted is the largest number of datapaths for which a Southbound's flows are counted: the server needs some
+// hundredths of a second for that.
 const mostCounted = 100
 
-// rows is how many flows ovn-trace reads, a great number if there are too many to count.
+// rows returns how many flows ovn-trace reads; a large number if there are too many to count.
 func (w *walker) rows() int {
 	if len(w.net.Datapaths()) > mostCounted {
 		return math.MaxUint32
@@ -154,8 +154,8 @@ func (w *walker) rows() int {
 	return n
 }
 
-// hit looks up with what is known of where ports reside, and again if one that was not known turns out to reside
-// elsewhere: the network is not to be read while it looks up.
+// hit looks up with what is known of where ports reside, and again if an unknown port turns out to reside elsewhere:
+// the network cannot be read during a lookup.
 func (w *walker) hit(at logicalflow.Table, p *packet.Flow) logicalflow.Hit {
 	for {
 		var asked []string
@@ -177,7 +177,7 @@ func (w *walker) hit(at logicalflow.Table, p *packet.Flow) logicalflow.Hit {
 	}
 }
 
-// resident is true of all ports that there are: ovn-trace is on no chassis.
+// resident is true for all existing ports: ovn-trace is on no chassis.
 func (w *walker) resident(port string) bool {
 	there, known := w.residents[port]
 	if !known {
@@ -187,7 +187,7 @@ func (w *walker) resident(port string) bool {
 	return there
 }
 
-// origin says where in ovn-northd a flow comes from.
+// origin returns where in ovn-northd a flow comes from.
 func origin(f *logicalflow.Flow) string {
 	stage, source := f.Stage(), f.Row.ExternalIDs["source"]
 	switch {
@@ -201,7 +201,7 @@ func origin(f *logicalflow.Flow) string {
 	return ""
 }
 
-// isPlain is true of flows that let every packet go on to the next table: they are not worth a word.
+// isPlain reports whether a flow just passes every packet on to the next table, and is not worth printing.
 func (w *walker) isPlain(f *logicalflow.Flow, at logicalflow.Table) bool {
 	if len(f.Actions()) != 1 {
 		return false
@@ -217,7 +217,7 @@ func (w *walker) isPlain(f *logicalflow.Flow, at logicalflow.Table) bool {
 	return err == nil && w.constant(m.Root) == always
 }
 
-// What is known of a match without a packet.
+// A truth is what is known of a match without a packet.
 type truth int
 
 const (
@@ -226,7 +226,7 @@ const (
 	never
 )
 
-// constant says what is known of a match.
+// constant returns what is known of a match.
 func (w *walker) constant(n ovnexpr.Node) truth {
 	switch n := n.(type) {
 	case *ovnexpr.Literal:
@@ -245,7 +245,7 @@ func (w *walker) constant(n ovnexpr.Node) truth {
 	return depends
 }
 
-// constantOf is what is known of operands, one of which can decide; else all have to be otherwise.
+// constantOf returns what is known of operands of which one can decide; otherwise all must agree.
 func (w *walker) constantOf(operands []ovnexpr.Node, decides, otherwise truth) truth {
 	all := otherwise
 	for _, o := range operands {
@@ -266,7 +266,7 @@ func truthOf(b bool) truth {
 	return never
 }
 
-// openFlow shows the OpenFlow flows that were made of a logical flow.
+// openFlow shows the OpenFlow flows made from a logical flow.
 func (w *walker) openFlow(f *logicalflow.Flow, node *Node) {
 	if w.options.OpenFlow == nil {
 		return
@@ -316,7 +316,7 @@ type run struct {
 	stack []packet.Value
 }
 
-// action runs one action. What is not here has no effect that ovn-trace would show.
+// action runs one action. Actions not listed have no effect that ovn-trace would show.
 func (r *run) action(a ovnexpr.Action) {
 	switch a := a.(type) {
 	case *ovnexpr.Next:
@@ -386,7 +386,7 @@ func (r *run) next(a *ovnexpr.Next) {
 	r.table(to, r.p, super)
 }
 
-// after is the table after this one.
+// after returns the next table.
 func (r *run) after() logicalflow.Table {
 	at := r.at
 	at.ID++

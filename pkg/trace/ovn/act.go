@@ -7,11 +7,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// The actions that move values and packets about within a datapath.
+// Actions that move values and packets within a datapath.
 
 func (w *walker) drop(*instruction) control { return w.end(journey.Dropped, DropAction, nil) }
 
-// plain finds an action without arguments.
+// plain returns an action without arguments.
 func plain(name string) func(*walker, *instruction) control {
 	switch name {
 	case "output":
@@ -28,7 +28,7 @@ func plain(name string) func(*walker, *instruction) control {
 	return (*walker).strange
 }
 
-// noted makes an action that leaves the packet alone.
+// noted returns an action that leaves the packet unchanged.
 func noted(kind NoteKind) func(*walker, *instruction) control {
 	return func(w *walker, in *instruction) control {
 		w.note(Note{Kind: kind, Action: in.action})
@@ -43,7 +43,7 @@ func (w *walker) strange(in *instruction) control {
 	return stop
 }
 
-// toController hands the packet to ovn-controller; what else the flow does with it goes on.
+// toController passes the packet to ovn-controller; the flow's remaining actions still run.
 func (w *walker) toController(in *instruction) control {
 	w.note(Note{Kind: Observed, Action: in.action})
 	if in.last {
@@ -53,7 +53,7 @@ func (w *walker) toController(in *instruction) control {
 	return proceed
 }
 
-// next goes on in another table, of the same pipeline or of another.
+// next continues in another table, of the same pipeline or of another.
 func (w *walker) next(in *instruction) control {
 	a := in.action.(*ovnexpr.Next)
 	pipeline, table := w.visit.Pipeline, w.here()+1
@@ -66,7 +66,7 @@ func (w *walker) next(in *instruction) control {
 	return w.resume(in, pipeline, table)
 }
 
-// here is the table that the packet is in.
+// here returns the packet's current table.
 func (w *walker) here() int {
 	for v := w.visit; v != nil; v = v.Parent {
 		if n := len(v.Steps); n > 0 {
@@ -76,7 +76,7 @@ func (w *walker) here() int {
 	return 0
 }
 
-// resume goes on in a table.
+// resume continues in a table.
 func (w *walker) resume(in *instruction, pipeline string, table int) control {
 	w.sent = true
 	switch {
@@ -99,12 +99,12 @@ func (w *walker) resume(in *instruction, pipeline string, table int) control {
 		w.table = table
 		return jump
 	}
-	w.tables(table) // and then on with what follows
+	w.tables(table) // then continue with what follows
 	w.sent = true
 	return proceed
 }
 
-// outport is the port that the packet is to leave by, nil if it is none.
+// outport returns the packet's output port; nil if it has none.
 func (w *walker) outport() *logicalflow.Port {
 	p, err := w.visit.Datapath.PortByKey(w.run.ctx, int(w.run.fields.outport.Get(&w.packet).Lo))
 	if err != nil {
@@ -119,7 +119,7 @@ func (w *walker) load(in *instruction) control {
 	return proceed
 }
 
-// loadPort writes the key of a port or multicast group of this datapath; 0 if it has none of that name.
+// loadPort writes the key of a port or multicast group of this datapath; 0 if none has the name.
 func (w *walker) loadPort(in *instruction) control {
 	key, err := w.run.key(w.visit.Datapath, in.port)
 	if err != nil {
@@ -134,7 +134,7 @@ type portName struct {
 	name     string
 }
 
-// key is the number of a port or multicast group in a datapath, 0 if there is none of that name.
+// key returns the number of a port or multicast group in a datapath; 0 if none has the name.
 func (r *run) key(d *logicalflow.Datapath, name string) (uint64, error) {
 	if name == "" {
 		return 0, nil
@@ -194,7 +194,7 @@ func (w *walker) pop(in *instruction) control {
 	return proceed
 }
 
-// decTTL drops a packet that has lived its time, as Open vSwitch does: no flow of OVN takes what the switch itself
+// decTTL drops a packet whose TTL has expired, as Open vSwitch does: no flow of OVN gets packets that the switch itself
 // refuses to send on.
 func (w *walker) decTTL(*instruction) control {
 	ttl := w.run.fields.ttl
@@ -206,7 +206,7 @@ func (w *walker) decTTL(*instruction) control {
 	return proceed
 }
 
-// selectMember writes one of several numbers and goes on in the next table.
+// selectMember writes one of several numbers and continues in the next table.
 func (w *walker) selectMember(in *instruction) control {
 	a := in.action.(*ovnexpr.Select)
 	i := w.choose(a, len(a.Members))

@@ -10,7 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// functions are the actions that ask what OVN knows, or teach it something.
+// functions are the actions that query what OVN knows, or teach it something.
 var functions = map[string]func(*walker, *instruction) control{
 	"get_arp": (*walker).getNeighbour, "get_nd": (*walker).getNeighbour,
 	"put_arp": (*walker).putNeighbour, "put_nd": (*walker).putNeighbour,
@@ -27,12 +27,12 @@ var functions = map[string]func(*walker, *instruction) control{
 	"handle_svc_check": (*walker).toController,
 }
 
-// behind is the port whose key is in an argument, nil if there is none.
+// behind returns the port whose key an argument holds; nil if there is none.
 func (w *walker) behind(r ovnexpr.Ref) (*logicalflow.Port, error) {
 	return w.visit.Datapath.PortByKey(w.run.ctx, int(r.Get(&w.packet).Lo))
 }
 
-// A resolution is what a router knows of an address.
+// A resolution is what a router knows about an address.
 type resolution struct {
 	mac   packet.Value
 	table string
@@ -40,8 +40,8 @@ type resolution struct {
 	known bool
 }
 
-// resolve looks an address up behind a port: a static row that overrides comes first, then what was learned, then the
-// other static rows.
+// resolve looks up an address behind a port: first static rows that override, then learned ones, then the other static
+// rows.
 func (w *walker) resolve(p *logicalflow.Port, a netip.Addr) (resolution, error) {
 	found, err := p.Neighbours(w.run.ctx, a)
 	if err != nil {
@@ -63,7 +63,7 @@ func (w *walker) resolve(p *logicalflow.Port, a netip.Addr) (resolution, error) 
 	return resolution{}, nil
 }
 
-// getNeighbour writes the MAC address of a next hop to eth.dst, 0 if it is not known.
+// getNeighbour writes a next hop's MAC address to eth.dst, 0 if unknown.
 func (w *walker) getNeighbour(in *instruction) control {
 	p, err := w.behind(in.a)
 	if err != nil {
@@ -94,7 +94,7 @@ func (w *walker) getNeighbour(in *instruction) control {
 	return proceed
 }
 
-// putNeighbour learns the MAC address of an address.
+// putNeighbour learns an address's MAC address.
 func (w *walker) putNeighbour(in *instruction) control {
 	p, err := w.behind(in.a)
 	if err != nil {
@@ -107,7 +107,7 @@ func (w *walker) putNeighbour(in *instruction) control {
 	return proceed
 }
 
-// lookupNeighbour asks whether an address is known: with a MAC address, whether it is known to have that.
+// lookupNeighbour checks whether an address is known, and with a MAC address, whether it is known to have that.
 func (w *walker) lookupNeighbour(in *instruction) control {
 	p, err := w.behind(in.a)
 	if err != nil {
@@ -124,7 +124,7 @@ func (w *walker) lookupNeighbour(in *instruction) control {
 	return w.result(in, known, Note{Table: r.table, Row: r.row})
 }
 
-// learnedAt finds the key of the port that a MAC address was learned at, 0 if it was at none.
+// learnedAt returns the key of the port where a MAC address was learned, 0 if none.
 func (w *walker) learnedAt(m packet.Value) (key int, row ovsdb.UUID, err error) {
 	d := w.visit.Datapath
 	if key, ok := w.run.connections.fdb[station{d, m}]; ok {
@@ -163,14 +163,14 @@ func (w *walker) putFDB(in *instruction) control {
 	return proceed
 }
 
-// getRemoteFDB finds no EVPN neighbour: they are in no table of the Southbound.
+// getRemoteFDB finds no EVPN neighbour: no table of the Southbound holds them.
 func (w *walker) getRemoteFDB(in *instruction) control {
 	w.set(in.result, packet.Value{})
 	w.note(Note{Kind: Tested, Action: in.action})
 	return proceed
 }
 
-// lookupDNS asks whether OVN knows the name in question.
+// lookupDNS checks whether OVN knows the queried name.
 func (w *walker) lookupDNS(in *instruction) control {
 	query := strings.ToLower(strings.TrimSuffix(w.run.engine.options.Query, "."))
 	if query == "" {
@@ -190,7 +190,7 @@ func (w *walker) lookupDNS(in *instruction) control {
 	return w.result(in, false, Note{})
 }
 
-// putOptions makes the reply to a request, which is taken for a valid one.
+// putOptions makes the reply to a request, which is assumed to be valid.
 func (w *walker) putOptions(in *instruction) control {
 	if in.action.(*ovnexpr.PutOptions).Name == "put_nd_ra_opts" {
 		w.set(w.run.fields.icmp6Type, packet.Uint(134))
@@ -198,7 +198,7 @@ func (w *walker) putOptions(in *instruction) control {
 	return w.result(in, true, Note{})
 }
 
-// relayDHCP takes a relayed message for a valid one.
+// relayDHCP assumes that a relayed message is valid.
 func (w *walker) relayDHCP(in *instruction) control {
 	f, a := w.run.fields, in.action.(*ovnexpr.DHCPRelay)
 	switch a.Name {
@@ -216,7 +216,7 @@ func (w *walker) checkLength(in *instruction) control {
 	return w.result(in, w.run.engine.options.Length > in.action.(*ovnexpr.CheckPacketLarger).Bytes, Note{})
 }
 
-// bindVirtual binds a virtual port to the port that its address was seen at; the packet does not wait for it.
+// bindVirtual binds a virtual port to the port where its address was seen; the packet does not wait for it.
 func (w *walker) bindVirtual(in *instruction) control {
 	w.note(Note{Kind: Learned, Action: in.action})
 	return proceed
@@ -230,13 +230,13 @@ func (w *walker) commitECMP(in *instruction) control {
 	return proceed
 }
 
-// checkECMP asks whether the packet replies in a connection that came from a known next hop.
+// checkECMP checks whether the packet is a reply of a connection from a known next hop.
 func (w *walker) checkECMP(in *instruction) control {
 	_, ok := w.run.connections.hops[hop{w.visit.Datapath, w.tuple().Reverse()}]
 	return w.result(in, ok, Note{})
 }
 
-// checkECMPMAC asks whether the connection is known to come from the next hop that it comes from now.
+// checkECMPMAC checks whether the connection still comes from the next hop that it is known to come from.
 func (w *walker) checkECMPMAC(in *instruction) control {
 	f := w.run.fields
 	m, ok := w.run.connections.hops[hop{w.visit.Datapath, w.tuple()}]

@@ -12,16 +12,16 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// What load balancers remember: backends that are their own clients, and clients that keep their backend.
+// Load balancer state: backends that are their own clients, and clients that keep their backend.
 
-// A balanced packet is one whose backend sent it to its own service.
+// A balanced packet is one that a backend sent to its own service.
 type balanced struct {
 	row ovsdb.UUID
-	to  netip.Addr // in the place of the backend's address as a client
+	to  netip.Addr // replaces the backend's address as client
 }
 
-// loopedBack finds the load balancer of a packet that goes from a backend to itself; the address is not valid if there
-// is none.
+// loopedBack finds the load balancer of a packet that a backend sends to itself; the address is not valid if there is
+// none.
 func (w *walker) loopedBack() (found balanced, err error) {
 	f, p := w.run.fields, &w.packet
 	if f.source(p).Get(p) != f.destination(p).Get(p) {
@@ -50,7 +50,7 @@ func (w *walker) loopedBack() (found balanced, err error) {
 	return found, nil
 }
 
-// visited is where the packet's connection went before it was balanced.
+// visited returns the destination of the packet's connection before load balancing.
 func (w *walker) visited() netip.AddrPort {
 	f, p := w.run.fields, &w.packet
 	dst := f.ctDst4
@@ -70,7 +70,7 @@ func sameProtocol(row sb.LoadBalancer, proto uint8) bool {
 	return proto == packet.ProtoTCP
 }
 
-// holds reports whether a list of backends has an endpoint; of a VIP without a port, the backends have none.
+// holds reports whether a list of backends contains an endpoint; a VIP without a port has backends without ports.
 func holds(backends string, at netip.AddrPort, withPort bool) bool {
 	for text := range strings.SplitSeq(backends, ",") {
 		b, ok := endpoint(strings.TrimSpace(text))
@@ -81,7 +81,7 @@ func holds(backends string, at netip.AddrPort, withPort bool) bool {
 	return false
 }
 
-// endpoint reads an address with a port or without one, as load balancers write them.
+// endpoint parses an address with or without a port, as load balancers write it.
 func endpoint(text string) (netip.AddrPort, bool) {
 	if at, err := netip.ParseAddrPort(text); err == nil {
 		return at, true
@@ -90,7 +90,7 @@ func endpoint(text string) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(a, 0), err == nil
 }
 
-// hairpinSource is the address of the load balancer as a client of its backends.
+// hairpinSource returns the load balancer's address as a client of its backends.
 func hairpinSource(row sb.LoadBalancer, vip netip.Addr) netip.Addr {
 	for text := range strings.FieldsSeq(row.Options["hairpin_snat_ip"]) {
 		if a, err := netip.ParseAddr(text); err == nil && a.Is4() == vip.Is4() {
@@ -100,13 +100,13 @@ func hairpinSource(row sb.LoadBalancer, vip netip.Addr) netip.Addr {
 	return vip
 }
 
-// hairpinAddress is what ct_snat_to_vip translates the packet's source to.
+// hairpinAddress returns the address that ct_snat_to_vip translates the packet's source to.
 func (w *walker) hairpinAddress() (netip.Addr, error) {
 	found, err := w.loopedBack()
 	return found.to, err
 }
 
-// checkHairpin asks whether a backend sends the packet to itself, and remembers its reply.
+// checkHairpin checks whether a backend sends the packet to itself, and remembers the reply to it.
 func (w *walker) checkHairpin(in *instruction) control {
 	found, err := w.loopedBack()
 	if err != nil {
@@ -119,13 +119,13 @@ func (w *walker) checkHairpin(in *instruction) control {
 	return w.result(in, found.to.IsValid(), Note{Table: "Load_Balancer", Row: found.row})
 }
 
-// checkHairpinReply asks whether the packet is such a reply.
+// checkHairpinReply checks whether the packet is such a reply.
 func (w *walker) checkHairpinReply(in *instruction) control {
 	t := w.tuple()
 	return w.result(in, w.run.connections.hairpins[hairpin{w.visit.Datapath, t.Proto, t.From(), t.Dst}], Note{})
 }
 
-// commitAffinity remembers the backend of a client.
+// commitAffinity remembers a client's backend.
 func (w *walker) commitAffinity(in *instruction) control {
 	a := in.action.(*ovnexpr.CommitAffinity)
 	t := w.tuple()
@@ -138,7 +138,7 @@ func (w *walker) commitAffinity(in *instruction) control {
 	return proceed
 }
 
-// checkAffinity asks whether the client has a backend, and writes it where the flows of the release look for it.
+// checkAffinity checks whether the client has a backend, and writes it where the release's flows expect it.
 func (w *walker) checkAffinity(in *instruction) control {
 	t := w.tuple()
 	key := affinity{w.visit.Datapath, t.Src, t.Proto, t.To()}
@@ -155,7 +155,7 @@ func (w *walker) checkAffinity(in *instruction) control {
 	return w.result(in, ok, Note{})
 }
 
-// affinityRegisters are where chk_lb_aff leaves address and port of the backend.
+// affinityRegisters returns the fields where chk_lb_aff puts the backend's address and port.
 func (w *walker) affinityRegisters(ipv6 bool) (address, port ovnexpr.Ref) {
 	net := w.run.engine.net
 	newer := net.Version().Has(release.AffinityInReg2)

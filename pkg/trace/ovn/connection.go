@@ -8,19 +8,19 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Zone is one conntrack table of a chassis (ovn-architecture(7)): of a router two, of a switch one for each port.
+// A Zone is one conntrack table of a chassis (ovn-architecture(7)): a router has two, a switch one for each port.
 type Zone struct {
 	Chassis  *logicalflow.Chassis
 	Datapath *logicalflow.Datapath
 	Port     *logicalflow.Port // of a switch
-	SNAT     bool              // of a router: the zone for source addresses, else that for destination addresses
+	SNAT     bool              // of a router: the zone for source addresses, else for destination addresses
 }
 
-// Connections is conntrack: the entries of all zones, with what switches, routers and load balancers remember beside
-// it. The zero value is empty. It is used by one goroutine at a time.
+// Connections is conntrack: the entries of all zones, plus the other state of switches, routers and load balancers. The
+// zero value is empty. It is not safe for concurrent use.
 type Connections struct {
 	zones      packet.Conntrack[Zone]
-	fdb        map[station]int             // key of the port that a MAC address was learned at
+	fdb        map[station]int             // key of the port where a MAC address was learned
 	neighbours map[neighbour]packet.Value  // MAC address that a router learned
 	hops       map[hop]packet.Value        // MAC address that a connection came from (commit_ecmp_nh)
 	affinities map[affinity]netip.AddrPort // backend that a client keeps
@@ -37,7 +37,7 @@ type neighbour struct {
 	address netip.Addr
 }
 
-// A hop is a connection through a router, by the packet in its first direction.
+// A hop identifies a connection through a router by its packet in the original direction.
 type hop struct {
 	datapath *logicalflow.Datapath
 	tuple    packet.Tuple
@@ -50,7 +50,7 @@ type affinity struct {
 	vip      netip.AddrPort
 }
 
-// A hairpin is the reply of a backend to itself: to the address that the load balancer put in the place of its own.
+// A hairpin is a backend's reply to itself: to the address that the load balancer used instead of its own.
 type hairpin struct {
 	datapath *logicalflow.Datapath
 	proto    uint8
@@ -69,7 +69,7 @@ func (c *Connections) Clone() *Connections {
 	}
 }
 
-// remember enters a value into a map that may not exist yet.
+// remember adds a value to a map, which it creates if needed.
 func remember[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = map[K]V{}

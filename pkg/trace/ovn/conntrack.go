@@ -8,22 +8,21 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// The actions of conntrack. Most end the pass of a packet through the switch: it comes back from conntrack in the next
-// table with the connection's state. One that does not forgets the state, and a translation that it made shows in the
-// packet only when it comes back the next time.
+// The actions of conntrack. Most end the packet's pass through the switch: it comes back from conntrack in the next
+// table with the connection's state. One that does not loses the state, and its translation shows in the packet only
+// when it comes back the next time.
 
-// Bits of ct_mark that load balancers write, of ct_label before 22.06.
+// Bits of ct_mark (before 22.06 of ct_label) that load balancers write.
 const (
 	natted    = 1 << 1
 	skipSNAT  = 1 << 2
 	forceSNAT = 1 << 3
 )
 
-// synACK is what replies to the segment that begins a connection.
+// synACK are the flags of the reply to a connection's first segment.
 const synACK = packet.TCPSYN | packet.TCPACK
 
-// zone is the conntrack table that actions without a zone use: of a switch the port's, of a router that for
-// destination addresses.
+// zone returns the zone for actions that name none: a switch port's, or a router's zone for destination addresses.
 func (w *walker) zone() Zone {
 	v := w.visit
 	z := Zone{Chassis: v.Chassis, Datapath: v.Datapath}
@@ -36,7 +35,7 @@ func (w *walker) zone() Zone {
 	return z
 }
 
-// named is the zone that an action names. Switches have such zones too, for backends that are their own clients.
+// named returns the zone that an action names. Switches have such zones too, for backends that are their own clients.
 func (w *walker) named(name string) Zone {
 	if name == "" {
 		return w.zone()
@@ -44,7 +43,7 @@ func (w *walker) named(name string) Zone {
 	return Zone{Chassis: w.visit.Chassis, Datapath: w.visit.Datapath, SNAT: name == "snat"}
 }
 
-// common is the zone of a router for both directions of translation.
+// common returns a router's zone for both directions of translation.
 func (w *walker) common() Zone {
 	if _, requested := w.visit.Datapath.Row.ExternalIDs["snat-ct-zone"]; requested {
 		return w.named("snat")
@@ -52,8 +51,8 @@ func (w *walker) common() Zone {
 	return w.named("dnat")
 }
 
-// look shows the packet to a zone and gives it the state that conntrack finds. With nat, a connection that is
-// translated translates it.
+// look shows the packet to a zone and sets the state that conntrack finds. With nat, a translated connection translates
+// the packet.
 func (w *walker) look(z Zone, nat bool) (*packet.Connection, uint32) {
 	w.settle()
 	f, p := w.run.fields, &w.packet
@@ -82,7 +81,7 @@ func (w *walker) look(z Zone, nat bool) (*packet.Connection, uint32) {
 	return c, state
 }
 
-// startsNothing reports whether no connection begins with a packet: a TCP segment that replies, ICMP that is no request.
+// startsNothing reports whether a packet cannot start a connection: a TCP reply segment, or ICMP other than a request.
 func startsNothing(f *fields, p *packet.Flow, t packet.Tuple) bool {
 	switch t.Proto {
 	case packet.ProtoTCP:
@@ -97,7 +96,7 @@ func startsNothing(f *fields, p *packet.Flow, t packet.Tuple) bool {
 	return false
 }
 
-// isICMPError reports whether a packet tells of another.
+// isICMPError reports whether a packet is an ICMP error about another.
 func isICMPError(f *fields, p *packet.Flow) bool {
 	switch f.proto.Get(p).Lo {
 	case packet.ProtoICMP:
@@ -109,7 +108,7 @@ func isICMPError(f *fields, p *packet.Flow) bool {
 	return false
 }
 
-// translate changes the packet's addresses and ports, and returns what of ct_state says so.
+// translate changes the packet's addresses and ports, and returns the matching bits of ct_state.
 func (w *walker) translate(t, now packet.Tuple) (did uint32) {
 	f := w.run.fields
 	if now.From() != t.From() {
@@ -129,7 +128,7 @@ func (w *walker) translate(t, now packet.Tuple) (did uint32) {
 	return did
 }
 
-// settle makes the packet what conntrack has made of it already.
+// settle applies conntrack's pending changes to the packet.
 func (w *walker) settle() {
 	if w.pending != nil {
 		w.translate(w.tuple(), *w.pending)
@@ -137,7 +136,7 @@ func (w *walker) settle() {
 	}
 }
 
-// setConntrack writes what a packet carries that comes back from conntrack.
+// setConntrack writes the fields of a packet that comes back from conntrack.
 func (w *walker) setConntrack(c *packet.Connection, t packet.Tuple, state uint32) {
 	f := w.run.fields
 	var mark uint32
@@ -160,19 +159,19 @@ func (w *walker) setConntrack(c *packet.Connection, t packet.Tuple, state uint32
 	w.set(f.ctDstPort, packet.Uint(uint64(original.DstPort)))
 }
 
-// forget takes from the packet what conntrack gave it.
+// forget removes the packet's conntrack fields.
 func (w *walker) forget() {
 	f := w.run.fields
 	if f.ctState.Get(&w.packet).IsZero() {
-		return // nothing but a packet from conntrack has the other fields
+		return // only packets from conntrack have the other fields
 	}
 	for _, r := range [...]ovnexpr.Ref{f.ctState, f.ctMark, f.ctLabel, f.ctProto, f.ctSrc4, f.ctDst4, f.ctSrc6, f.ctDst6, f.ctSrcPort, f.ctDstPort} {
 		w.set(r, packet.Value{})
 	}
 }
 
-// comeBack goes on in the next table, where a packet comes back from conntrack. What the action left to be done
-// goes on with a packet without a state.
+// comeBack continues in the next table, where a packet returns from conntrack. The action's remaining steps get a
+// packet without a state.
 func (w *walker) comeBack(in *instruction) control {
 	if in.last {
 		return w.resume(in, w.visit.Pipeline, w.here()+1)
@@ -193,7 +192,7 @@ func (w *walker) ctNext(in *instruction) control {
 	return w.comeBack(in)
 }
 
-// commit enters the packet's connection into a zone, translated to now, unless it is there already.
+// commit adds the packet's connection to a zone, translated to now, unless it is already there.
 func (w *walker) commit(z Zone, t, now packet.Tuple) (c *packet.Connection, reply bool) {
 	if c, reply = w.run.connections.zones.Find(z, t); c == nil {
 		c = w.run.connections.zones.Enter(z, t, now)
@@ -209,7 +208,7 @@ func (w *walker) ctCommit(in *instruction) control {
 	f := w.run.fields
 	t := w.tuple()
 	c, _ := w.commit(w.zone(), t, t)
-	// The body runs on the fields of the packet, which stand for the connection's.
+	// The body works on the packet's fields, which stand for the connection's.
 	mark, label := f.ctMark.Get(&w.packet), f.ctLabel.Get(&w.packet)
 	f.ctMark.Set(&w.packet, packet.Uint(uint64(c.Mark)))
 	f.ctLabel.Set(&w.packet, c.Label)
@@ -240,7 +239,7 @@ func commitOld(c *packet.Connection, p ovnexpr.Parameter) {
 	c.Label = c.Label.AndNot(mask).Or(v.Value.And(mask))
 }
 
-// ctCommitTo commits the connection as conntrack has translated it.
+// ctCommitTo commits the connection as conntrack translated it.
 func (w *walker) ctCommitTo(in *instruction) control {
 	a := in.action.(*ovnexpr.CTCommitTo)
 	z := w.named(a.Zone)
@@ -251,7 +250,7 @@ func (w *walker) ctCommitTo(in *instruction) control {
 	return w.comeBack(in)
 }
 
-// ctNAT translates one of the addresses, or as the connection is known to be translated.
+// ctNAT translates one of the addresses, or translates as the known connection does.
 func (w *walker) ctNAT(in *instruction) control {
 	a := in.action.(*ovnexpr.CTNAT)
 	var z Zone
@@ -283,7 +282,7 @@ func (w *walker) ctNAT(in *instruction) control {
 	return w.comeBack(in)
 }
 
-// towards returns t with another destination; the port stays if none is given, or the protocol has none.
+// towards returns t with another destination; the port stays if none is given or the protocol has none.
 func towards(t packet.Tuple, to netip.Addr, port uint16) packet.Tuple {
 	t.Dst = to
 	if port != 0 && t.DstPort != 0 {
@@ -292,8 +291,8 @@ func towards(t packet.Tuple, to netip.Addr, port uint16) packet.Tuple {
 	return t
 }
 
-// untranslate translates a packet of a known connection. A gateway router does not wait for the packet to come back:
-// its flow goes on at once, without seeing what the translation did.
+// untranslate translates a packet of a known connection. On a gateway router the packet does not come back from
+// conntrack: its flow continues at once and does not see the translation.
 func (w *walker) untranslate(in *instruction, z Zone) control {
 	if in.last {
 		w.look(z, true)
@@ -349,7 +348,7 @@ func (w *walker) ctLB(in *instruction) control {
 	return w.comeBack(in)
 }
 
-// ctSNATToVIP lets a backend that is its own client see the load balancer's address as that of the client.
+// ctSNATToVIP shows a backend that is its own client the load balancer's address as the client's.
 func (w *walker) ctSNATToVIP(in *instruction) control {
 	vip, err := w.hairpinAddress()
 	if err != nil {

@@ -9,30 +9,30 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Options say what a packet's headers do not.
+// Options are what a packet's headers do not tell.
 type Options struct {
-	// Length of the packet in bytes, Ethernet header included, for check_pkt_larger; 0: a short one.
+	// Length is the packet's length in bytes, Ethernet header included, for check_pkt_larger; 0: a short packet.
 	Length int
-	// Query is the name that a DNS request asks for, empty for one that OVN does not know.
+	// Query is the name that a DNS request asks for; empty: one unknown to OVN.
 	Query string
-	// Assume lets a next hop reply whose MAC address no row of the Southbound has: a port of OVN that has the
-	// address, or a host outside where there may be one. In reality OVN asks for it and then sends the packet on.
-	// Without it the packet ends as [Resolving].
+	// Assume makes a next hop reply whose MAC address no row of the Southbound has: an OVN port with the address, or a
+	// host outside where one is possible. In reality OVN asks for the address and then sends the packet on. Without
+	// Assume the packet ends as [Resolving].
 	Assume bool
 	// Branches bounds how many combinations of choices [Engine.Every] follows; 0: 64.
 	Branches int
-	// Lookup finds the flow that a packet hits; nil: [logicalflow.Network.Lookup]. With another one the path is that of a
-	// network that was changed.
+	// Lookup finds the flow that a packet hits; nil: [logicalflow.Network.Lookup]. A different one shows the path in a
+	// changed network.
 	Lookup func(context.Context, logicalflow.Table, *packet.Flow, logicalflow.Resident) (logicalflow.Hit, error)
 }
 
-// An Engine follows packets through a network. It may be used by several goroutines.
+// An Engine follows packets through a network. It is safe for concurrent use.
 type Engine struct {
 	net      *logicalflow.Network
 	options  Options
-	compile  func(*logicalflow.Flow) any // compileFlow, kept so that it is not made for each step
+	compile  func(*logicalflow.Flow) any // compileFlow, kept to avoid allocating it for each step
 	fields   *fields
-	names    sync.Map // of string: *logicalflow.Port, nil for a name that no port has
+	names    sync.Map // of string: *logicalflow.Port, nil if no port has the name
 	keys     sync.Map // of portName: uint64
 	holders  sync.Map // of *logicalflow.Datapath: *holders
 	resolved sync.Map // of neighbour: arpReply
@@ -52,9 +52,9 @@ func New(net *logicalflow.Network, o Options) *Engine {
 	return e
 }
 
-// Follow follows a packet to its end. Connections are what earlier packets left, and keep what this one commits; nil is
-// an empty memory that is thrown away. The chooser may be nil, then the first possibility is taken. An error says what
-// could not be read; whatever becomes of the packet is no error.
+// Follow follows a packet to its end. Connections hold the state of earlier packets and keep what this one commits; nil
+// means an empty state that is discarded. With a nil chooser the first possibility is taken. The error reports what
+// could not be read; no fate of the packet is an error.
 func (e *Engine) Follow(ctx context.Context, s Start, c *Connections, choose Chooser) (*Path, error) {
 	if c == nil {
 		c = &Connections{}
@@ -70,7 +70,7 @@ func (e *Engine) Follow(ctx context.Context, s Start, c *Connections, choose Cho
 	return r.path, nil
 }
 
-// again follows the packet as its sender sends it the next time: a new connection, of a client that is known now.
+// again follows the packet when its sender sends it again: a new connection, of a client that is now known.
 func (r *run) again() {
 	first := r.path
 	for _, z := range r.entered {
@@ -82,10 +82,10 @@ func (r *run) again() {
 	r.enter(first.Start)
 }
 
-// Every follows a packet once for each combination of choices and hands over each path with the connections that it
-// left, which start as a copy of c. It reports whether there were more combinations than [Options] allow.
+// Every follows a packet once for each combination of choices and yields each path with the connections that it left,
+// which start as a copy of c. It reports whether there were more combinations than [Options] allow.
 func (e *Engine) Every(ctx context.Context, s Start, c *Connections, each func(*Path, *Connections) error) (more bool, err error) {
-	var prefix []int // of the choices to be made; the rest are the first
+	var prefix []int // choices to make; the rest are the first
 	for range e.options.Branches {
 		asked := 0
 		left := c.Clone()
@@ -109,11 +109,11 @@ func (e *Engine) Every(ctx context.Context, s Start, c *Connections, each func(*
 	return true, nil
 }
 
-// following returns the choices to be made after those that were, nil if they were the last.
+// following returns the next combination of choices after those made; nil after the last.
 func following(made []Choice) []int {
 	var open []Choice
 	for _, c := range made {
-		if c.Of > 1 { // the others are not asked
+		if c.Of > 1 { // single choices are not asked for
 			open = append(open, c)
 		}
 	}
@@ -138,10 +138,10 @@ type Choice struct {
 	Of     int // the number of possibilities
 }
 
-// A Chooser picks one of a choice's possibilities: an index below Choice.Of. What lies outside means 0.
+// A Chooser picks one of a choice's possibilities: an index below Choice.Of. An index out of range means 0.
 type Chooser func(Choice) int
 
-// choose makes a choice. What OVN's own replies choose is left open.
+// choose makes a choice. Choices for OVN's own replies are left open.
 func (w *walker) choose(a ovnexpr.Action, of int) int {
 	c := Choice{Action: a, Of: of}
 	if of > 1 && w.run.chooser != nil && !w.aside {

@@ -15,7 +15,7 @@ type fields struct {
 	ctSrc4, ctDst4, ctSrc6, ctDst6, ctSrcPort, ctDstPort ovnexpr.Ref
 	ethSrc, ethDst, ethType                              ovnexpr.Ref
 	src4, dst4, src6, dst6, proto, ttl, frag             ovnexpr.Ref
-	srcPort, dstPort, tcpFlags                           ovnexpr.Ref // ports of TCP, UDP and SCTP lie in one place
+	srcPort, dstPort, tcpFlags                           ovnexpr.Ref // TCP, UDP and SCTP share one place for ports
 	icmpType, icmpCode, icmp6Type, icmp6Code             ovnexpr.Ref
 	arpOp, arpSPA, arpTPA, arpSHA, arpTHA                ovnexpr.Ref
 	ndTarget, ndSLL, ndTLL                               ovnexpr.Ref
@@ -26,11 +26,11 @@ func newFields(table *ovnexpr.Symbols) *fields {
 	ref := func(name string) ovnexpr.Ref {
 		s, ok := table.Lookup(name)
 		if !ok {
-			return ovnexpr.Ref{} // a release that lacks it does without
+			return ovnexpr.Ref{} // the release does without it
 		}
 		return ovnexpr.Ref{Symbol: s, Field: s.Field, Lo: s.Lo, Bits: s.Bits}
 	}
-	// original are fields of conntrack that only some tables have names for.
+	// original returns a conntrack field that only some tables name.
 	original := func(name string) ovnexpr.Ref {
 		f, _ := packet.Lookup(name)
 		return ovnexpr.Ref{Symbol: &ovnexpr.Symbol{Name: name, Level: ovnexpr.Ordinal, Bits: f.Bits, Field: f}, Field: f, Bits: f.Bits}
@@ -75,7 +75,7 @@ func isIPv6(f *fields, p *packet.Flow) bool { return f.ethType.Get(p).Lo == pack
 
 func isARP(f *fields, p *packet.Flow) bool { return f.ethType.Get(p).Lo == packet.EthARP }
 
-// tuple is what conntrack knows the packet by.
+// tuple returns the packet's conntrack tuple.
 func (w *walker) tuple() packet.Tuple {
 	t, _ := w.packet.Tuple()
 	return t
@@ -84,7 +84,7 @@ func (w *walker) tuple() packet.Tuple {
 // address reads an address from a field of 32 or 128 bits.
 func address(r ovnexpr.Ref, p *packet.Flow) netip.Addr { return r.Get(p).Addr(r.Bits) }
 
-// mac reads an Ethernet address; 0 for what is none.
+// mac parses an Ethernet address; 0 if it is none.
 func mac(text string) packet.Value {
 	v, _ := packet.ParseMAC(text)
 	return v

@@ -1,23 +1,23 @@
 package ovn
 
-// Steps and changes come by the hundred: those of a path share memory. Most visits take no step any more once a visit
-// below them takes its first, so that they lie one after the other.
+// Steps and changes come by the hundreds, so those of a path share memory. Most visits take no more steps once a visit
+// below them takes its first, so their steps are contiguous.
 
-// memory is what the steps and changes of a path are kept in.
+// memory holds the steps and changes of a path.
 type memory struct {
-	steps   []Step // of the visit that takes steps, and what is free behind them
+	steps   []Step // of the visit that takes steps, followed by free space
 	owner   *Visit
 	changes []Change
 }
 
-// Sizes for a packet that goes from a pod to a pod on another node.
+// Sizes for a packet from a pod to a pod on another node.
 const (
 	stepsTogether   = 128
-	leastSteps      = 12 // that an egress pipeline takes
+	leastSteps      = 12 // of an egress pipeline
 	changesTogether = 96
 )
 
-// claim gives a visit room for its steps.
+// claim gives a visit space for its steps.
 func (m *memory) claim(v *Visit) {
 	if o := m.owner; o != nil {
 		taken := len(o.Steps)
@@ -30,7 +30,7 @@ func (m *memory) claim(v *Visit) {
 	m.owner, v.Steps = v, m.steps[:0]
 }
 
-// keep appends a change to those of a step.
+// keep appends a change to a step's changes.
 func (m *memory) keep(of []Change, c Change) []Change {
 	n := len(of)
 	if n == 0 || &of[n-1] != &m.changes[len(m.changes)-1] {
@@ -40,7 +40,7 @@ func (m *memory) keep(of []Change, c Change) []Change {
 	return m.changes[len(m.changes)-n-1 : len(m.changes) : len(m.changes)]
 }
 
-// begin appends a change to those of a step that are not the last ones kept.
+// begin appends a change to a step's changes if they are not the last ones kept.
 func (m *memory) begin(of []Change, c Change) []Change {
 	if len(of) > 0 {
 		return append(of, c)

@@ -6,7 +6,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Nested actions: what runs on another packet, a copy or one that ovn-controller makes.
+// Nested actions run on another packet: a copy, or one that ovn-controller makes.
 
 // nested makes the packet of a nested action and runs the action's body on it.
 func (w *walker) nested(in *instruction) control {
@@ -44,8 +44,8 @@ func (w *walker) nested(in *instruction) control {
 	return proceed
 }
 
-// await ends the packet's path: it waits for the reply to a question. Since 24.03 flows send it on besides, to no MAC
-// address, which nobody takes.
+// await ends the packet's path: it waits for the reply to a request. Since 24.03 flows also send it on, to no MAC
+// address, which nobody accepts.
 func (w *walker) await(question *walker, in *instruction) control {
 	w.end(journey.Consumed, Resolving, nil)
 	w.body(question, in)
@@ -68,7 +68,7 @@ func isError(f *fields, p *packet.Flow, t packet.Tuple) bool {
 	return isICMPError(f, p) || t.Proto == packet.ProtoTCP && f.tcpFlags.Get(p).Lo&packet.TCPReset != 0
 }
 
-// put writes fields of the packet that a visit starts with.
+// put writes a field of the packet that a visit starts with.
 func (w *walker) put(r ovnexpr.Ref, v uint64) { r.Set(&w.packet, packet.Uint(v)) }
 
 // makeARP makes the packet an ARP request for its destination.
@@ -87,7 +87,7 @@ func (w *walker) makeARP() {
 	f.arpTHA.Set(p, packet.Value{})
 }
 
-// strip takes the headers above Ethernet away.
+// strip removes the headers above Ethernet.
 func (w *walker) strip() {
 	f := w.run.fields
 	for _, r := range [...]ovnexpr.Ref{f.src4, f.dst4, f.src6, f.dst6, f.proto, f.ttl, f.frag, f.srcPort, f.dstPort, f.tcpFlags} {
@@ -124,7 +124,7 @@ func (w *walker) makeAdvertisement() {
 	f.ndTLL.Set(p, packet.Value{})
 }
 
-// icmp6 makes an IPv6 packet one of neighbour discovery.
+// icmp6 makes an IPv6 packet a neighbour discovery packet.
 func (w *walker) icmp6(kind uint64) {
 	f := w.run.fields
 	w.put(f.proto, packet.ProtoICMPv6)
@@ -134,7 +134,7 @@ func (w *walker) icmp6(kind uint64) {
 }
 
 // makeError makes the packet an error about itself, or a reset of its connection. A rejection goes back where the
-// packet came from, of the others the body says where they go.
+// packet came from; for the others the body decides where they go.
 func (w *walker) makeError(name string) {
 	f, p := w.run.fields, &w.packet
 	proto := f.proto.Get(p).Lo
@@ -177,7 +177,7 @@ func (w *walker) unreachable(port bool) {
 	}
 }
 
-// swap turns the packet round.
+// swap reverses the packet's direction.
 func (w *walker) swap() {
 	f, p := w.run.fields, &w.packet
 	for _, pair := range [...][2]ovnexpr.Ref{{f.ethSrc, f.ethDst}, {f.source(p), f.destination(p)}} {
@@ -194,15 +194,15 @@ func (w *walker) swapPorts() {
 	f.dstPort.Set(p, src)
 }
 
-// replyTTL is what hosts start packets with.
+// replyTTL is the initial TTL of hosts' packets.
 const replyTTL = 64
 
-// reply makes a packet its receiver's reply; false if there is none.
+// reply turns a packet into its receiver's reply; false if there is none.
 func reply(f *fields, p *packet.Flow) bool {
 	w := &walker{run: &run{fields: f}, packet: *p}
 	switch {
 	case isARP(f, p):
-		return false // OVN and hosts reply before there is anything to follow
+		return false // OVN and hosts reply before anything is followed
 	case !isIPv4(f, p) && !isIPv6(f, p):
 		return false
 	}
@@ -217,7 +217,7 @@ func reply(f *fields, p *packet.Flow) bool {
 	return true
 }
 
-// turnPayload turns the header above IP round; false if a host does not reply to it.
+// turnPayload reverses the header above IP; false if a host does not reply to it.
 func (w *walker) turnPayload() bool {
 	f, p := w.run.fields, &w.packet
 	if to := w.tuple().Dst; to.IsMulticast() || to == packet.Broadcast {

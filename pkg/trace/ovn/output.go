@@ -6,10 +6,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// What happens between pipelines, ovn-architecture(7) "Life Cycle of a Packet": from an ingress pipeline to the egress
-// pipeline where the outport is, and from there to the port's owner or to the next datapath.
+// Between pipelines, ovn-architecture(7) "Life Cycle of a Packet": from an ingress pipeline to the egress pipeline of
+// the outport's chassis, and from there to the port's owner or to the next datapath.
 
-// bound reports whether a port is on one chassis at a time, so that without one it is nowhere.
+// bound reports whether a port is on one chassis at a time, and nowhere without one.
 func bound(p *logicalflow.Port) bool {
 	switch p.Row.Type {
 	case "patch", "localnet", "localport":
@@ -75,7 +75,7 @@ func (w *walker) flood(g *logicalflow.Group) {
 		switch {
 		case there == w.visit.Inport && w.run.fields.loopback.Get(&w.packet).IsZero():
 		case bound(p) && w.run.engine.net.Chassis(p.Row.Chassis.Get()) == nil:
-		case bound(p) && !resides(p, w.visit.Chassis) && carrier != nil: // it hears what the physical network carries
+		case bound(p) && !resides(p, w.visit.Chassis) && carrier != nil: // it receives from the physical network
 		default:
 			w.pass(p, Copied)
 		}
@@ -106,7 +106,7 @@ func (w *walker) switchTo(p *logicalflow.Port) {
 	w.pass(p, Output)
 }
 
-// bridge takes a packet to the gateway of a distributed router over the physical network, not through a tunnel.
+// bridge takes a packet to a distributed router's gateway over the physical network instead of a tunnel.
 func (w *walker) bridge(p *logicalflow.Port) {
 	child := w.open(Arrived, "")
 	v := child.visit
@@ -139,7 +139,7 @@ func (w *walker) bridge(p *logicalflow.Port) {
 	}
 }
 
-// distributedPeer is the port of the switch that a distributed gateway port is joined to, nil if there is none.
+// distributedPeer returns the switch port connected to a distributed gateway port; nil if there is none.
 func (r *run) distributedPeer(redirect *logicalflow.Port) (*logicalflow.Port, error) {
 	p, err := r.port(redirect.Row.Options["distributed-port"])
 	if err != nil || p == nil {
@@ -148,7 +148,7 @@ func (r *run) distributedPeer(redirect *logicalflow.Port) (*logicalflow.Port, er
 	return p.Peer(r.ctx)
 }
 
-// pass takes the packet to where a port is, and through the egress pipeline there.
+// pass takes the packet to a port's chassis, and through the egress pipeline there.
 func (w *walker) pass(p *logicalflow.Port, origin Origin) {
 	f := w.run.fields
 	child := w.open(origin, "")
@@ -194,7 +194,7 @@ func (w *walker) arrive(p *logicalflow.Port) {
 	w.start(0)
 }
 
-// reach takes the packet to the chassis of its outport; false if it does not come so far, or ends there.
+// reach takes the packet to its outport's chassis; false if it does not get there, or ends there.
 func (w *walker) reach(p *logicalflow.Port, home *logicalflow.Chassis) bool {
 	v := w.visit
 	switch {
@@ -221,13 +221,13 @@ func (w *walker) reach(p *logicalflow.Port, home *logicalflow.Chassis) bool {
 	return true
 }
 
-// The rooms of VXLAN's key: bits for the datapath, and for the outport.
+// Bits of VXLAN's key for the datapath and for the outport.
 const (
 	vxlanDatapath = 1 << 12
 	vxlanPort     = 1 << 11
 )
 
-// tunnel takes the packet to another chassis. The tunnel carries datapath, inport and outport; VXLAN no inport.
+// tunnel takes the packet to another chassis. The tunnel carries datapath, inport and outport; VXLAN carries no inport.
 func (w *walker) tunnel(to *logicalflow.Chassis) bool {
 	v, f := w.visit, w.run.fields
 	v.Tunnel = between(v.Chassis, to)
@@ -254,8 +254,8 @@ func (w *walker) tunnel(to *logicalflow.Chassis) bool {
 	return true
 }
 
-// between is the tunnel that a chassis uses to another: of the types that both have, the one that ovn-controller
-// prefers. A chassis that is not known is taken to have what is needed.
+// between returns the tunnel from one chassis to another: of the types that both have, the one that ovn-controller
+// prefers. An unknown chassis is assumed to have what is needed.
 func between(from, to *logicalflow.Chassis) *Tunnel {
 	if to == nil {
 		return nil
@@ -272,7 +272,7 @@ func between(from, to *logicalflow.Chassis) *Tunnel {
 	return nil
 }
 
-// encapOf is the address of a chassis for tunnels of a type, empty if it has none.
+// encapOf returns a chassis' tunnel address for a type; empty if it has none.
 func encapOf(c *logicalflow.Chassis, kind string) string {
 	for _, e := range c.Encaps {
 		if e.Type == kind {
@@ -307,7 +307,7 @@ func (w *walker) leave() {
 	}
 }
 
-// cross takes the packet through a patch port to the next datapath, as a new packet but for its headers.
+// cross takes the packet through a patch port to the next datapath, where only its headers remain.
 func (w *walker) cross(p *logicalflow.Port) {
 	peer, err := p.Peer(w.run.ctx)
 	if err != nil {
@@ -324,7 +324,7 @@ func (w *walker) cross(p *logicalflow.Port) {
 	child.start(0)
 }
 
-// renew makes the packet one that enters by a port: it keeps its headers alone.
+// renew makes the packet one that enters by a port: it keeps only its headers.
 func (w *walker) renew(port *logicalflow.Port) {
 	w.visit.Inport, w.visit.Outport = port, nil
 	w.packet.ClearRegisters()

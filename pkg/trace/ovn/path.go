@@ -13,12 +13,12 @@ import (
 
 // A Start is where a packet enters the logical network.
 type Start struct {
-	Port    *logicalflow.Port    // whose owner sends the packet; of a localnet port, the physical network does
-	Chassis *logicalflow.Chassis // on which it does; nil: that which the port is bound to
-	// Packet is as its sender makes it: Ethernet header and above. Logical ports and registers are set by the engine.
+	Port    *logicalflow.Port    // whose owner sends the packet; for a localnet port, the physical network does
+	Chassis *logicalflow.Chassis // on which it does; nil: the one that the port is bound to
+	// Packet is the packet as sent: Ethernet header and above. The engine sets logical ports and registers.
 	Packet packet.Flow
-	// Outport is set of a packet that comes out of a tunnel on Chassis, as from another zone: it is the logical port that
-	// the tunnel names, in a datapath of which Port is the one that the packet came in by, nil if that is not known.
+	// Outport is set if the packet comes out of a tunnel on Chassis, as from another zone: the logical port that the
+	// tunnel names, in a datapath where the packet came in by Port, nil if unknown.
 	Outport *logicalflow.Port
 }
 
@@ -26,19 +26,19 @@ type Start struct {
 type Path struct {
 	Start   Start
 	Root    *Visit
-	Visits  []*Visit // all of them, each after its parent
-	Choices []Choice // what was chosen, in the order in which it was chosen
-	// First is the path of the same packet before, if OVN dropped it to learn from it (see [Learning]) and its sender has
-	// sent it again; nil in general.
+	Visits  []*Visit // all of them, parents before children
+	Choices []Choice // in the order made
+	// First is the path of the same packet before, if OVN dropped it to learn from it (see [Learning]) and its sender
+	// sent it again; usually nil.
 	First *Path
 }
 
-// An Origin says what a visit came from.
+// An Origin is where a visit came from.
 type Origin uint8
 
-// The origins of visits.
+// Origins of visits.
 const (
-	Entered    Origin = iota // the packet enters the logical network, by a port that its sender owns
+	Entered    Origin = iota // the packet enters the logical network, by its sender's port
 	Output                   // output of an ingress pipeline
 	Copied                   // output to a multicast group, one visit for each port
 	Crossed                  // a patch port, from datapath to datapath
@@ -57,23 +57,23 @@ type Visit struct {
 	At     int // the step of Parent that sent the packet here; -1 if Parent has none
 
 	Datapath *logicalflow.Datapath
-	Chassis  *logicalflow.Chassis // nil if the packet's port is bound to none
+	Chassis  *logicalflow.Chassis // nil if the packet's port is not bound
 	Pipeline string               // [logicalflow.Ingress] or [logicalflow.Egress]
 	Inport   *logicalflow.Port    // nil if there is none
 	Outport  *logicalflow.Port    // of an egress pipeline; nil for a multicast group
-	Tunnel   *Tunnel              // over which the packet came to Chassis; nil if it was there
+	Tunnel   *Tunnel              // by which the packet came to Chassis; nil if it was there
 	Packet   packet.Flow          // as it enters, inport and outport included
 
 	Steps    []Step
 	Children []*Visit
-	End      *End // nil if the packet goes on in children alone
+	End      *End // nil if only children continue
 }
 
 // A Tunnel is the path between two chassis.
 type Tunnel struct {
 	From, To *logicalflow.Chassis
 	Type     string // geneve, vxlan, stt
-	Local    string // address of From, empty if it is not known
+	Local    string // address of From, empty if unknown
 	Remote   string // address of To
 }
 
@@ -81,38 +81,38 @@ type Tunnel struct {
 type Step struct {
 	Table   int
 	Flow    *logicalflow.Flow // that was hit; nil if none was, which drops the packet
-	Changes []Change          // that its actions made, in order
+	Changes []Change          // made by its actions, in order
 	Notes   []Note
-	Ties    []*logicalflow.Flow // of the same priority, which match as well
-	Unknown []*logicalflow.Flow // not understood, so that they may be what is hit
+	Ties    []*logicalflow.Flow // of the same priority that match too
+	Unknown []*logicalflow.Flow // not understood, so that they may be the ones hit
 }
 
-// A Change is a field that an action wrote, with another value than it had.
+// A Change is a field that an action gave a new value.
 type Change struct {
 	Field    ovnexpr.Ref
 	From, To packet.Value
 }
 
-// A NoteKind says what a note is about.
+// A NoteKind is the kind of a note.
 type NoteKind uint8
 
-// The kinds of notes.
+// Kinds of notes.
 const (
-	Tracked    NoteKind = iota // conntrack was asked: Zone, State, Connection (nil: it knows none)
-	Translated                 // and translated the packet: Connection
+	Tracked    NoteKind = iota // conntrack was consulted: Zone, State, Connection (nil if unknown)
+	Translated                 // it translated the packet: Connection
 	Committed                  // the connection was committed: Zone, Connection
 	Chosen                     // a choice was made: Choice
 	Resolved                   // get_arp, get_nd found a neighbour: Row
 	Unresolved                 // get_arp, get_nd found none
-	Assumed                    // get_arp, get_nd found none; its owner is assumed to reply: Port, nil if it is outside OVN
-	Tested                     // a function was asked: Action, Result, Row
+	Assumed                    // get_arp, get_nd found none; its owner is assumed to reply: Port, nil if outside OVN
+	Tested                     // a function was evaluated: Action, Result, Row
 	Learned                    // put_arp, put_fdb and the like: OVN would learn something
 	Observed                   // log, sample
 	Limited                    // set_meter, set_queue
 	Ignored                    // an action with no effect on the path
 )
 
-// A Note is something that an action did besides changing the packet. Its kind says which fields mean something.
+// A Note is what an action did besides changing the packet. Its kind determines which fields are set.
 type Note struct {
 	Kind       NoteKind
 	Action     ovnexpr.Action
@@ -130,20 +130,20 @@ type Note struct {
 type End struct {
 	Outcome journey.Outcome
 	Reason  Reason
-	Port    *logicalflow.Port // that it was delivered to, or could not leave by; nil if there is none
-	Network string            // name of the physical network, of [ToNetwork]
-	Detail  string            // of [NotUnderstood], [Tie], [Limit] and [Controller]: which; else ""
+	Port    *logicalflow.Port // that got the packet, or that it could not leave by; nil if there is none
+	Network string            // name of the physical network, for [ToNetwork]
+	Detail  string            // for [NotUnderstood], [Tie], [Limit] and [Controller]: which; else ""
 }
 
-// A Reason says why a packet ended where it did.
+// A Reason is why a packet ended where it did.
 type Reason uint8
 
-// The reasons, by outcome.
+// Reasons, by outcome.
 const (
 	// Delivered.
-	ToPort    Reason = iota // the owner of a port has it
-	ToNetwork               // it left by a localnet or l2gateway port, and nothing of OVN is known to take it there
-	ToZone                  // it went to the chassis of another zone (OVN interconnect), for a port of type remote
+	ToPort    Reason = iota // the port's owner got it
+	ToNetwork               // it left by a localnet or l2gateway port, and nothing of OVN is known to accept it there
+	ToZone                  // it went to another zone's chassis (OVN interconnect), for a port of type remote
 	ToVTEP                  // it went to a hardware gateway
 
 	// Dropped.
@@ -152,30 +152,30 @@ const (
 	NoOutport   // output without an outport
 	SameOutport // out of the port that it came in by, without flags.loopback
 	NotBound    // the port is on no chassis
-	NoTunnel    // the port's chassis has no tunnel endpoint of a type that the sender's has
-	NotCarried  // VXLAN has no room for the keys of datapath or port
-	NotHere     // the port is on this chassis only if it is bound to it: localport, localnet without the network
-	NoPeer      // a patch port without its other end
-	EmptyGroup  // a multicast group without ports that the packet may leave by
+	NoTunnel    // the port's chassis has no tunnel endpoint of the sender's types
+	NotCarried  // VXLAN's key is too small for the datapath's or port's
+	NotHere     // the port is only on a chassis that it is bound to: localport, localnet without the network
+	NoPeer      // a patch port without a peer
+	EmptyGroup  // a multicast group without eligible ports
 	TTLExceeded // ip.ttl-- of a packet with 1 or 0, where no flow replies
-	Finished    // the flow does nothing more with the packet
-	Learning    // the flow keeps the backend of a client, and drops the packet that it learns from
+	Finished    // the flow's actions end without sending the packet on
+	Learning    // the flow learns a client's backend from the packet, and drops it
 
 	// Rejected.
 	Refused // OVN sends an error or a reset; that is a child
 
 	// Consumed.
-	Replying   // OVN replies in the place of the receiver (ARP, neighbour discovery, DHCP, DNS); the reply is a child
-	Resolving  // the next hop's MAC address is asked for; the packet waits for the reply
-	Controller // ovn-controller takes the packet
+	Replying   // OVN replies for the receiver (ARP, neighbour discovery, DHCP, DNS); the reply is a child
+	Resolving  // OVN asks for the next hop's MAC address; the packet waits for the reply
+	Controller // ovn-controller consumes the packet
 
 	// Unknown.
 	NotUnderstood // a flow that may be hit is not understood
-	Tie           // flows of one priority match, and what is hit decides
+	Tie           // flows of one priority match, and the outcome depends on which is hit
 	Limit         // the path is longer than the engine follows
 )
 
-// String is the reason in a few words, for people.
+// String returns the reason in a few words.
 func (r Reason) String() string {
 	return [...]string{
 		ToPort: "to a port", ToNetwork: "to a physical network", ToZone: "to another zone", ToVTEP: "to a hardware gateway",
@@ -188,8 +188,8 @@ func (r Reason) String() string {
 	}[r]
 }
 
-// End returns the visit in which the packet of a path ended: of a packet for one receiver the one end that it has, of
-// copies the best, the first among equals. Replies of OVN and mirrored copies do not count.
+// End returns the visit in which a path's packet ended: the only end for one receiver; of copies the best, the first
+// among equals. Replies of OVN and mirrored copies do not count.
 func (w *Path) End() *Visit {
 	var best *Visit
 	for _, v := range w.Visits {
@@ -203,12 +203,12 @@ func (w *Path) End() *Visit {
 	return best
 }
 
-// rank orders ends from the best to the worst: what is not known may be better than what is.
+// rank orders ends from the best to the worst: an unknown one may be better than known ones.
 func rank(e *End) int {
 	return slices.Index([]journey.Outcome{journey.Delivered, journey.Unknown, journey.Rejected, journey.Consumed, journey.Dropped}, e.Outcome)
 }
 
-// aside reports whether the visit is of a reply that OVN made, or of a mirrored copy.
+// aside reports whether the visit is of OVN's own reply or a mirrored copy.
 func (v *Visit) aside() bool {
 	for ; v != nil; v = v.Parent {
 		if v.Origin == Replied || v.Origin == Mirrored {
@@ -218,12 +218,12 @@ func (v *Visit) aside() bool {
 	return false
 }
 
-// Ends are all visits in which the packet, a copy of it or a reply of OVN ended, in the order of the path.
+// Ends returns all visits in which the packet, a copy of it or a reply of OVN ended, in path order.
 func (w *Path) Ends() []*Visit {
 	return slices.DeleteFunc(slices.Clone(w.Visits), func(v *Visit) bool { return v.End == nil })
 }
 
-// Visits are those from the root to v.
+// Visits returns the visits from the root to v.
 func (v *Visit) Visits() []*Visit {
 	var path []*Visit
 	for ; v != nil; v = v.Parent {
@@ -233,7 +233,7 @@ func (v *Visit) Visits() []*Visit {
 	return path
 }
 
-// Before returns the packet as it met a step; with i the number of steps, as it left the last.
+// Before returns the packet as it met a step; if i is the number of steps, as it left the last one.
 func (v *Visit) Before(i int) packet.Flow {
 	p := v.Packet
 	for _, s := range v.Steps[:min(i, len(v.Steps))] {
@@ -244,13 +244,13 @@ func (v *Visit) Before(i int) packet.Flow {
 	return p
 }
 
-// Table is the table of a step.
+// Table returns a step's table.
 func (v *Visit) Table(s *Step) logicalflow.Table {
 	return logicalflow.Table{Datapath: v.Datapath, Pipeline: v.Pipeline, ID: s.Table, Chassis: v.Chassis}
 }
 
-// Resident says for an evaluation by [logicalflow.Flow.Explain] which ports reside on the chassis of a visit. A port that
-// cannot be read resides nowhere.
+// Resident returns which ports reside on a visit's chassis, for [logicalflow.Flow.Explain]. A port that cannot be read
+// resides nowhere.
 func (e *Engine) Resident(v *Visit) logicalflow.Resident {
 	return func(name string) bool {
 		p, err := e.net.Port(context.Background(), name)
@@ -258,8 +258,8 @@ func (e *Engine) Resident(v *Visit) logicalflow.Resident {
 	}
 }
 
-// Reply returns the reply of the receiver of a delivered packet, and where it enters; false if there is
-// none: the packet was not delivered, went to another zone, or is none that a host replies to.
+// Reply returns the receiver's reply to a delivered packet, and where it enters; false if there is none: the packet was
+// not delivered, went to another zone, or is one that no host replies to.
 func (e *Engine) Reply(v *Visit) (Start, bool) {
 	if v == nil || v.End == nil || v.End.Outcome != journey.Delivered || v.End.Reason == ToZone || v.End.Reason == ToVTEP {
 		return Start{}, false

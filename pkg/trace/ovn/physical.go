@@ -15,20 +15,20 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// Physical networks: what leaves by a localnet port comes back in by that of another switch or chassis, if the packet
+// Physical networks: a packet that leaves by a localnet port comes back in by that of another switch or chassis, if it
 // is for something there.
 
-// physical is what an engine knows of physical networks: it is read when the first packet leaves for one.
+// physical is an engine's knowledge of physical networks, read when the first packet leaves for one.
 type physical struct {
 	mu    sync.Mutex
 	wires *wires
 }
 
-// wires are the localnet ports of the zone, and the routers that are reached by them. There may be hundreds: they are
-// kept as rows, and the datapath of one is read when a packet comes to it.
+// wires are the zone's localnet ports and the routers reachable through them. There may be hundreds, so they are kept
+// as rows, and a datapath is only read when a packet enters it.
 type wires struct {
 	localnets map[ovsdb.UUID][]sb.PortBinding // by datapath
-	datapaths map[string][]ovsdb.UUID         // that have a localnet port, by network_name
+	datapaths map[string][]ovsdb.UUID         // with a localnet port, by network_name
 	mac       map[packet.Value][]gateway
 	address   map[netip.Addr][]gateway
 }
@@ -37,11 +37,11 @@ type wires struct {
 type gateway struct {
 	holding
 	access   sb.PortBinding // the port of the switch
-	redirect string         // the chassisredirect port that the router port may have
+	redirect string         // the router port's chassisredirect port, if it has one
 }
 
-// fewSwitches is up to how many switches of one physical network are looked at port by port. Where there are more, each
-// node has one that joins its gateway router to the network and no other port.
+// fewSwitches is up to how many switches of one physical network are searched port by port. Where there are more, each
+// node has one that connects its gateway router to the network and has no other port.
 const fewSwitches = 16
 
 func (e *Engine) wires(ctx context.Context) (*wires, error) {
@@ -114,7 +114,7 @@ func (w *wires) add(text string, g gateway) {
 	}
 }
 
-// beside are the datapaths on the physical network of a localnet port; none if there are too many to look at.
+// beside returns the datapaths on a localnet port's physical network; none if there are too many to search.
 func (w *wires) beside(p *logicalflow.Port) []ovsdb.UUID {
 	if all := w.datapaths[p.Row.Options["network_name"]]; len(all) <= fewSwitches {
 		return all
@@ -136,12 +136,12 @@ func plugged(p *logicalflow.Port, c *logicalflow.Chassis) bool {
 	return false
 }
 
-// sameNetwork reports whether two localnet ports are on one physical network, and one VLAN of it.
+// sameNetwork reports whether two localnet ports are on the same physical network and VLAN.
 func sameNetwork(a, b sb.PortBinding) bool {
 	return a.Options["network_name"] == b.Options["network_name"] && a.Tag.Get() == b.Tag.Get()
 }
 
-// carrier is the localnet port by which a datapath reaches other chassis from one, nil if it does so by tunnels.
+// carrier returns the localnet port by which a datapath reaches other chassis from one; nil if it uses tunnels.
 func (r *run) carrier(d *logicalflow.Datapath, from *logicalflow.Chassis) (*logicalflow.Port, error) {
 	if d.Router {
 		return nil, nil
@@ -155,7 +155,7 @@ func (r *run) carrier(d *logicalflow.Datapath, from *logicalflow.Chassis) (*logi
 	return nil, err
 }
 
-// toNetwork takes the packet to the physical network, and to whom it is for.
+// toNetwork takes the packet to the physical network and to its receiver there.
 func (w *walker) toNetwork(p *logicalflow.Port) {
 	w.settle()
 	if !plugged(p, w.visit.Chassis) {
@@ -180,8 +180,8 @@ func (w *walker) toNetwork(p *logicalflow.Port) {
 	child.start(0)
 }
 
-// receiver finds the localnet port and chassis where a packet comes back in that leaves a chassis by another localnet
-// port; none if it is for nothing that OVN knows.
+// receiver finds the localnet port and chassis where a packet that left by another localnet port comes back in; none if
+// it is for nothing that OVN knows.
 func (r *run) receiver(p *logicalflow.Port, from *logicalflow.Chassis, m packet.Value) (entry, error) {
 	if m.Bit(40) || m == somebody {
 		return entry{}, nil
@@ -207,7 +207,7 @@ func (r *run) receiver(p *logicalflow.Port, from *logicalflow.Chassis, m packet.
 		}
 		h := known.mac[m]
 		if h == nil || h.port.Row.Type != "" {
-			continue // routers were looked at, and what is external is on the network itself
+			continue // routers were searched, and external ports are on the network itself
 		}
 		home := r.engine.net.Chassis(h.port.Row.Chassis.Get())
 		at, err := r.localnetOf(w, d.Row.UUID, p, home)
@@ -218,7 +218,7 @@ func (r *run) receiver(p *logicalflow.Port, from *logicalflow.Chassis, m packet.
 	return entry{}, nil
 }
 
-// entryOf is where a gateway is reached from a localnet port; none if it is on another network.
+// entryOf returns where a gateway is reached from a localnet port; none if it is on another network.
 func (r *run) entryOf(w *wires, g gateway, p *logicalflow.Port, here *logicalflow.Chassis) (entry, error) {
 	home := here
 	for _, name := range []string{g.resident, g.redirect} {
@@ -240,7 +240,7 @@ func (r *run) entryOf(w *wires, g gateway, p *logicalflow.Port, here *logicalflo
 	return r.localnetOf(w, g.access.Datapath, p, home)
 }
 
-// localnetOf is the localnet port of a datapath that is on the network of another, on a chassis that is as well.
+// localnetOf returns a datapath's localnet port on the same network as another's, on a chassis that is on it too.
 func (r *run) localnetOf(w *wires, datapath ovsdb.UUID, p *logicalflow.Port, home *logicalflow.Chassis) (entry, error) {
 	for _, row := range w.localnets[datapath] {
 		if !sameNetwork(p.Row, row) {
@@ -261,10 +261,10 @@ func (r *run) localnetOf(w *wires, datapath ovsdb.UUID, p *logicalflow.Port, hom
 type holding struct {
 	mac       packet.Value
 	addresses []netip.Prefix
-	resident  string // the port that says on which chassis it is; "": it is not said
+	resident  string // the port that determines the chassis; "": unspecified
 }
 
-// holdingOf reads "MAC ADDRESS…", with is_chassis_resident("port") at the end or without.
+// holdingOf parses "MAC ADDRESS…", with or without is_chassis_resident("port") at the end.
 func holdingOf(text string) (holding, bool) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -285,19 +285,19 @@ func holdingOf(text string) (holding, bool) {
 	return h, !h.mac.IsZero()
 }
 
-// A holder has a MAC address on a switch.
+// A holder is a switch port with a MAC address behind it.
 type holder struct {
 	holding
 	port *logicalflow.Port // of the switch
 }
 
-// holders are those of a switch, by what they hold.
+// holders are those of a switch, by their addresses.
 type holders struct {
 	mac     map[packet.Value]*holder
 	address map[netip.Addr]*holder
 }
 
-// holders finds who is on a switch.
+// holders finds what is on a switch.
 func (r *run) holders(d *logicalflow.Datapath) (*holders, error) {
 	if known, ok := r.engine.holders.Load(d); ok {
 		return known.(*holders), nil
@@ -328,7 +328,7 @@ func (r *run) holders(d *logicalflow.Datapath) (*holders, error) {
 	return known, nil
 }
 
-// held are the addresses behind a port of a switch, as rows write them.
+// held returns the addresses behind a switch port, as rows write them.
 func (r *run) held(p *logicalflow.Port) ([]string, error) {
 	switch p.Row.Type {
 	case "localnet", "vtep", "l2gateway":

@@ -6,24 +6,24 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A program is the actions of a flow, ready to run: fields resolved once.
+// A program is a flow's actions, ready to run: fields resolved once.
 type program []instruction
 
 // An instruction is one action.
 type instruction struct {
 	run    func(*walker, *instruction) control
 	action ovnexpr.Action
-	a, b   ovnexpr.Ref  // the fields of the action: what is written, then what is read; else its arguments
+	a, b   ovnexpr.Ref  // the action's fields: those written, then those read; else its arguments
 	c      ovnexpr.Ref  // a third argument
-	result ovnexpr.Ref  // of a function; Symbol is nil if it has none
+	result ovnexpr.Ref  // of a function; Symbol is nil if there is none
 	value  packet.Value // of a load
 	mask   packet.Value
 	port   string  // of a load of a port, by name
 	body   program // of a nested action
-	last   bool    // nothing follows it
+	last   bool    // nothing comes after it
 }
 
-// control says how a pipeline goes on after an instruction.
+// control is how a pipeline continues after an instruction.
 type control uint8
 
 const (
@@ -32,7 +32,7 @@ const (
 	stop                   // not at all
 )
 
-// program returns the program of a flow, which is made once.
+// program returns a flow's program, compiled once.
 func (e *Engine) program(f *logicalflow.Flow) program {
 	return f.Program(e.compile).(program)
 }
@@ -49,7 +49,7 @@ type compiler struct {
 	table *ovnexpr.Symbols
 }
 
-// ref resolves a field. The actions were annotated, so that it resolves.
+// ref resolves a field. Annotated actions always resolve.
 func (c *compiler) ref(f ovnexpr.Field) ovnexpr.Ref {
 	r, _ := c.table.Resolve(f, c.text)
 	return r
@@ -102,7 +102,7 @@ func (c *compiler) instruction(a ovnexpr.Action) instruction {
 	return c.connection(a)
 }
 
-// connection compiles actions of conntrack, and those that need no field.
+// connection compiles conntrack actions and those without fields.
 func (c *compiler) connection(a ovnexpr.Action) instruction {
 	switch a := a.(type) {
 	case *ovnexpr.CTNext:
@@ -140,7 +140,7 @@ func (c *compiler) load(a *ovnexpr.Load) instruction {
 		in.value, in.mask = a.Bits(in.a)
 	case ovnexpr.String:
 		in.run, in.port = (*walker).loadPort, a.Value.Text
-	default: // a template variable that has no value on the chassis
+	default: // a template variable without a value on the chassis
 		in.run = (*walker).strange
 	}
 	return in

@@ -11,19 +11,19 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Next hops whose MAC address no row has: what would reply if the router asked.
+// Next hops whose MAC address is in no row: what would reply to the router's request.
 
-// somebody is the MAC address of a host outside that nothing is known of.
+// somebody is the MAC address of an unknown host outside.
 var somebody = packet.Uint(0x02_00_5e_00_53_01)
 
-// An arpReply is what a router learns that asks for an address.
+// An arpReply is what a router learns from a request for an address.
 type arpReply struct {
-	port *logicalflow.Port // of a switch, that leads to its holder; nil if that is outside or not one port
+	port *logicalflow.Port // the switch port that leads to its holder; nil if that is outside or not one port
 	mac  packet.Value      // 0 if there is no reply
 }
 
-// owner finds what replies when a router asks behind one of its ports for the MAC address of an address: a port of OVN, a
-// router that translates it, both also over a physical network, or a host outside where there may be one.
+// owner finds what replies when a router asks behind one of its ports for an address: an OVN port, a router that
+// translates it, either also over a physical network, or a host outside where one is possible.
 func (r *run) owner(p *logicalflow.Port, a netip.Addr, here *logicalflow.Chassis) (arpReply, error) {
 	key := neighbour{p, a}
 	if known, ok := r.engine.resolved.Load(key); ok {
@@ -71,7 +71,7 @@ func (r *run) seek(p *logicalflow.Port, a netip.Addr, here *logicalflow.Chassis)
 	return arpReply{mac: somebody}, nil
 }
 
-// home is the chassis from which a router port sends what it asks.
+// home returns the chassis from which a router port sends its requests.
 func (r *run) home(p *logicalflow.Port, here *logicalflow.Chassis) (*logicalflow.Chassis, error) {
 	redirect, err := r.port("cr-" + p.Name())
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *run) home(p *logicalflow.Port, here *logicalflow.Chassis) (*logicalflow
 	return here, nil
 }
 
-// seekBeside finds what replies on the other switches of a physical network.
+// seekBeside finds what replies on a physical network's other switches.
 func (r *run) seekBeside(p *logicalflow.Port, a netip.Addr, carrier *logicalflow.Port, home *logicalflow.Chassis) (arpReply, error) {
 	w, err := r.engine.wires(r.ctx)
 	if err != nil {
@@ -119,13 +119,13 @@ func (r *run) seekBeside(p *logicalflow.Port, a netip.Addr, carrier *logicalflow
 	return arpReply{}, nil
 }
 
-// An entry is where a packet comes to a switch.
+// An entry is where a packet enters a switch.
 type entry struct {
 	port    *logicalflow.Port
 	chassis *logicalflow.Chassis
 }
 
-// routersOn are the entries of a switch at which a router hears what is asked on the physical network.
+// routersOn returns the entries of a switch where a router receives requests from the physical network.
 func (r *run) routersOn(w *wires, d *logicalflow.Datapath, carrier *logicalflow.Port, here *logicalflow.Chassis) []entry {
 	var all []entry
 	for _, m := range slices.SortedFunc(maps.Keys(w.mac), func(a, b packet.Value) int { return cmp.Compare(a.Lo, b.Lo) }) {
@@ -141,7 +141,7 @@ func (r *run) routersOn(w *wires, d *logicalflow.Datapath, carrier *logicalflow.
 	return all
 }
 
-// ask follows the router's question through a switch, and returns the MAC address in the reply; 0 if there is none.
+// ask follows the router's request through a switch, and returns the MAC address in the reply; 0 if there is none.
 func (r *run) ask(p *logicalflow.Port, a netip.Addr, at entry) (packet.Value, error) {
 	pkt, ok := r.request(p, a)
 	if !ok {
@@ -168,7 +168,7 @@ func (r *run) ask(p *logicalflow.Port, a netip.Addr, at entry) (packet.Value, er
 	return packet.Value{}, nil
 }
 
-// request is the packet with which a router port asks for an address; false if the port has none of that family.
+// request returns the packet by which a router port asks for an address; false if it has no address of that family.
 func (r *run) request(p *logicalflow.Port, a netip.Addr) (packet.Flow, bool) {
 	w := &walker{run: r}
 	f := r.fields
@@ -196,7 +196,7 @@ func (r *run) request(p *logicalflow.Port, a netip.Addr) (packet.Flow, bool) {
 	return packet.Flow{}, false
 }
 
-// told is the MAC address that a reply gives for an address; 0 if it is not such a reply.
+// told returns the MAC address that a reply gives for an address; 0 if it is no such reply.
 func (r *run) told(p *packet.Flow, a netip.Addr) packet.Value {
 	f := r.fields
 	switch {
@@ -208,7 +208,7 @@ func (r *run) told(p *packet.Flow, a netip.Addr) packet.Value {
 	return packet.Value{}
 }
 
-// outside reports whether there may be hosts on a switch that OVN does not know.
+// outside reports whether a switch may have hosts that OVN does not know.
 func (r *run) outside(d *logicalflow.Datapath) (bool, error) {
 	ports, err := d.Ports(r.ctx)
 	return slices.ContainsFunc(ports, func(p *logicalflow.Port) bool {

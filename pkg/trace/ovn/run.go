@@ -10,20 +10,20 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// The path of one packet is bounded: the Southbound may hold a circle. A packet that goes round until its time to live is
-// over stays below.
+// Bounds of one packet's path, since the Southbound may contain a loop. A packet that loops until its TTL expires stays
+// below.
 const (
-	maxDepth  = 2048  // visits below each other
+	maxDepth  = 2048  // nested visits
 	maxVisits = 8192  // of a path
 	maxSteps  = 50000 // of a path
-	maxStack  = 64    // values that push keeps
+	maxStack  = 64    // values on the push stack
 )
 
 func symbols(net *logicalflow.Network) *ovnexpr.Symbols {
 	return ovnexpr.SymbolsOf(ovnexpr.Profile{Version: net.Version()})
 }
 
-// A run makes one path.
+// A run follows one path.
 type run struct {
 	engine      *Engine
 	fields      *fields
@@ -31,18 +31,18 @@ type run struct {
 	path        *Path
 	connections *Connections
 	chooser     Chooser
-	taken       int    // steps
-	entered     []Zone // of each connection that the packet made
-	asking      bool   // it is a question of a router, which asks no other
-	err         error  // something could not be read: the path is given up
+	taken       int    // steps taken
+	entered     []Zone // one for each connection that the packet made
+	asking      bool   // it is a router's request, which triggers no other
+	err         error  // a read failed: the path is given up
 	memory
 
-	chassis  *logicalflow.Chassis // of resident
+	chassis  *logicalflow.Chassis // for resident
 	resident logicalflow.Resident
-	missing  []string // ports that resident was asked about and did not know
+	missing  []string // ports that resident did not know
 }
 
-// fail gives the path up.
+// fail gives up the path.
 func (r *run) fail(err error) control {
 	if r.err == nil {
 		r.err = err
@@ -50,7 +50,7 @@ func (r *run) fail(err error) control {
 	return stop
 }
 
-// A walker is a packet in a visit.
+// A walker is one packet in one visit.
 type walker struct {
 	run    *run
 	visit  *Visit
@@ -59,13 +59,13 @@ type walker struct {
 	table  int            // to jump to
 	stack  []packet.Value // of the current flow
 	sent   bool           // the packet went on
-	aside  bool           // it is a reply of OVN, or a mirrored copy
+	aside  bool           // it is OVN's own reply, or a mirrored copy
 
-	// What conntrack did to the packet, but flows do not see before it comes back from conntrack.
+	// What conntrack did to the packet; flows see it only when it comes back from conntrack.
 	pending *packet.Tuple
-	// In an ICMP error, the packet that it is about.
+	// For an ICMP error, the packet that it is about.
 	about  *packet.Tuple
-	silent bool // changes are not those of the packet
+	silent bool // do not record changes
 }
 
 // enter starts the path.
@@ -138,7 +138,7 @@ func (r *run) walker(from *walker, v Visit) *walker {
 	return w
 }
 
-// open begins a visit with the packet as it is; the caller changes it and starts it.
+// open begins a visit with the packet unchanged; the caller modifies and starts it.
 func (w *walker) open(origin Origin, name string) *walker {
 	v := w.visit
 	child := w.run.walker(w, Visit{
@@ -149,7 +149,7 @@ func (w *walker) open(origin Origin, name string) *walker {
 	return child
 }
 
-// start runs the pipeline of a visit from a table on.
+// start runs a visit's pipeline from a table on.
 func (w *walker) start(table int) {
 	w.visit.Packet = w.packet
 	if w.depth > maxDepth || len(w.run.path.Visits) > maxVisits {
@@ -159,7 +159,7 @@ func (w *walker) start(table int) {
 	w.tables(table)
 }
 
-// end says what became of the packet.
+// end records what became of the packet.
 func (w *walker) end(o journey.Outcome, why Reason, port *logicalflow.Port) control {
 	if w.visit.End == nil {
 		w.visit.End = &End{Outcome: o, Reason: why, Port: port}
@@ -173,7 +173,7 @@ func (w *walker) limit(detail string) control {
 	return stop
 }
 
-// tables runs a pipeline from a table until nothing goes on in it.
+// tables runs a pipeline from a table until nothing continues in it.
 func (w *walker) tables(table int) {
 	v, r := w.visit, w.run
 	if v.Steps == nil {
@@ -202,8 +202,8 @@ func (w *walker) tables(table int) {
 	}
 }
 
-// lookup finds the flow that a packet hits on a chassis. Where a port resides is asked in the middle of it; what is not
-// known yet is read afterwards, and the flow looked up again.
+// lookup finds the flow that a packet hits on a chassis. The lookup needs to know where ports reside; what is unknown
+// is read afterwards, and the lookup repeated.
 func (r *run) lookup(t logicalflow.Table, p *packet.Flow) (logicalflow.Hit, error) {
 	if r.resident == nil || r.chassis != t.Chassis {
 		r.chassis, r.resident = t.Chassis, r.residents(t.Chassis)
@@ -222,7 +222,7 @@ func (r *run) lookup(t logicalflow.Table, p *packet.Flow) (logicalflow.Hit, erro
 	}
 }
 
-// residents returns a function that knows which ports reside on a chassis.
+// residents returns a function that reports which ports reside on a chassis.
 func (r *run) residents(c *logicalflow.Chassis) logicalflow.Resident {
 	return func(name string) bool {
 		p, known := r.engine.names.Load(name)
@@ -239,7 +239,7 @@ func resides(p *logicalflow.Port, c *logicalflow.Chassis) bool {
 	return p != nil && c != nil && (p.Row.Chassis.Has(c.Row.UUID) || p.Row.AdditionalChassis.Has(c.Row.UUID))
 }
 
-// port finds a port by its name, nil if there is none.
+// port finds a port by name; nil if there is none.
 func (r *run) port(name string) (*logicalflow.Port, error) {
 	if p, ok := r.engine.names.Load(name); ok {
 		return p.(*logicalflow.Port), nil
@@ -251,7 +251,7 @@ func (r *run) port(name string) (*logicalflow.Port, error) {
 	return p, err
 }
 
-// certain reports whether it is known what a hit does; if not, or if it drops the packet, it says so.
+// certain reports whether the effect of a hit is known; if not, or if the packet is dropped, it ends the path.
 func (w *walker) certain(hit logicalflow.Hit) bool {
 	switch {
 	case len(hit.Unknown) > 0:
@@ -268,7 +268,7 @@ func (w *walker) certain(hit logicalflow.Hit) bool {
 	return false
 }
 
-// differ reports whether flows that may as well be hit do something else.
+// differ reports whether tying flows do something else.
 func differ(hit logicalflow.Hit) bool {
 	for _, f := range hit.Ties {
 		if f.Row.Actions != hit.Flow.Row.Actions {
@@ -288,7 +288,7 @@ func (w *walker) execute(p program) control {
 	return stop
 }
 
-// finish ends a visit that nothing goes on in.
+// finish ends a visit from which nothing continues.
 func (w *walker) finish() {
 	v := w.visit
 	if w.sent || v.End != nil || w.run.err != nil {
@@ -297,7 +297,7 @@ func (w *walker) finish() {
 	at := len(v.Steps) - 1
 	for _, child := range v.Children {
 		if child.At == at && child.Origin == Cloned {
-			return // what is left of the packet is the copy
+			return // only the copy continues
 		}
 	}
 	if at >= 0 && len(v.Steps[at].Flow.Actions()) == 0 {
@@ -307,7 +307,7 @@ func (w *walker) finish() {
 	w.end(journey.Dropped, Finished, nil)
 }
 
-// step is the one that is being taken; nil in the body of a nested action before its first table.
+// step returns the current step; nil in the body of a nested action before its first table.
 func (w *walker) step() *Step {
 	if n := len(w.visit.Steps); n > 0 && !w.silent {
 		return &w.visit.Steps[n-1]
@@ -315,14 +315,14 @@ func (w *walker) step() *Step {
 	return nil
 }
 
-// note keeps what an action did.
+// note records what an action did.
 func (w *walker) note(n Note) {
 	if s := w.step(); s != nil {
 		s.Notes = append(s.Notes, n)
 	}
 }
 
-// set writes a field and keeps the change.
+// set writes a field and records the change.
 func (w *walker) set(r ovnexpr.Ref, v packet.Value) {
 	if r.Field == nil {
 		return
@@ -334,7 +334,7 @@ func (w *walker) set(r ovnexpr.Ref, v packet.Value) {
 	}
 }
 
-// changed keeps a change. What happens before the first table of a visit is part of the packet that it starts with.
+// changed records a change. Changes before a visit's first table are part of the packet that it starts with.
 func (w *walker) changed(r ovnexpr.Ref, from, to packet.Value) {
 	if s := w.step(); s != nil {
 		s.Changes = w.run.keep(s.Changes, Change{r, from, to})

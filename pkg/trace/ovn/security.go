@@ -11,19 +11,19 @@ import (
 
 // Port security, see "port_security" of Logical_Switch_Port in ovn-nb(5).
 
-// An allowance is one entry of a port's security: a MAC address with the addresses that its owner may use.
+// An allowance is one port security entry: a MAC address with the addresses that its owner may use.
 type allowance struct {
 	mac       packet.Value
 	addresses []permitted // none: any
 }
 
-// permitted are the addresses that an owner may send from; as a receiver, it also sees its network's broadcasts.
+// permitted is an address or network that an owner may send from; as a receiver, it also gets its network's broadcasts.
 type permitted struct {
-	prefix    netip.Prefix // of one address, or of all of a network
+	prefix    netip.Prefix // a single address or a whole network
 	broadcast netip.Addr   // not valid: none
 }
 
-// security reads a port's entries, those without a MAC address left out.
+// security parses a port's entries; those without a MAC address are skipped.
 func security(p *logicalflow.Port) []allowance {
 	var all []allowance
 	for _, text := range p.Row.PortSecurity {
@@ -44,7 +44,7 @@ func security(p *logicalflow.Port) []allowance {
 	return all
 }
 
-// permit reads an address: with a prefix length and without host bits, it means all of the network.
+// permit parses an address: with a prefix length and no host bits, it means the whole network.
 func permit(word string) (permitted, bool) {
 	if a, err := netip.ParseAddr(word); err == nil {
 		return permitted{prefix: netip.PrefixFrom(a, a.BitLen())}, true
@@ -67,7 +67,7 @@ func permit(word string) (permitted, bool) {
 	return p, true
 }
 
-// restricts reports whether the entry names addresses of a family.
+// restricts reports whether the entry has addresses of a family.
 func (a allowance) restricts(is4 bool) bool {
 	return slices.ContainsFunc(a.addresses, func(p permitted) bool { return p.prefix.Addr().Is4() == is4 })
 }
@@ -80,12 +80,12 @@ func (a allowance) has(ip netip.Addr) bool {
 	return ip.Is6() && ip == packet.LinkLocal(a.mac) && a.restricts(false)
 }
 
-// checkInPortSecurity reports whether the packet is refused: 1 if its sender may not send it.
+// checkInPortSecurity returns 1 if the packet's sender may not send it.
 func (w *walker) checkInPortSecurity(in *instruction) control {
 	return w.checkPortSecurity(in, w.visit.Inport, w.maySend)
 }
 
-// checkOutPortSecurity reports whether the packet is refused: 1 if its receiver may not receive it.
+// checkOutPortSecurity returns 1 if the packet's receiver may not receive it.
 func (w *walker) checkOutPortSecurity(in *instruction) control {
 	return w.checkPortSecurity(in, w.visit.Outport, w.mayReceive)
 }
@@ -116,7 +116,7 @@ func (w *walker) maySend(a allowance) bool {
 	return true
 }
 
-// isDHCPDiscovery reports whether the packet asks for an address.
+// isDHCPDiscovery reports whether the packet requests an address by DHCP.
 func (w *walker) isDHCPDiscovery() bool {
 	f, p := w.run.fields, &w.packet
 	return f.src4.Get(p).IsZero() && f.dst4.Get(p) == packet.Ones(32) && f.proto.Get(p).Lo == packet.ProtoUDP &&
@@ -148,8 +148,8 @@ func (w *walker) maySendIPv6(a allowance) bool {
 	return true
 }
 
-// mayReceive reports whether an entry allows the packet to be received. What goes to several receivers is not
-// compared with the MAC address.
+// mayReceive reports whether an entry allows the packet to be received. The MAC address is not compared for multicast
+// and broadcast.
 func (w *walker) mayReceive(a allowance) bool {
 	f, p := w.run.fields, &w.packet
 	dst := f.ethDst.Get(p)

@@ -4,17 +4,16 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Conntrack remembers the connections that the packet of a trace has made, by zone. A zone belongs to
-// one node; the host's own conntrack is a zone too. It starts empty: a trace is of a new connection,
-// whatever the node's real table holds.
+// Conntrack holds the connections that a trace's packet has made, by zone. A zone belongs to one node; the host's own
+// conntrack is a zone too. It starts empty: a trace follows a new connection, whatever the node's real table holds.
 type Conntrack struct {
 	zones   packet.Conntrack[Zone]
-	learned []learned // and the flows that it would have installed
+	learned []learned // flows that learn actions would have installed
 	later   bool      // see Later
 }
 
-// Later makes what is followed from now on a later packet: both ends have spoken in the connections that are known, and
-// a packet that belongs to none is of a connection that was there before.
+// Later treats what is followed from now on as later packets: in known connections both ends have sent, and a packet
+// without a connection belongs to one that existed before.
 func (c *Conntrack) Later() {
 	c.later = true
 	for _, connections := range c.zones {
@@ -31,15 +30,15 @@ type Zone struct {
 	Host bool
 }
 
-// A Tracked packet is what conntrack knows of a packet that it is shown.
+// Tracked is what conntrack knows about a packet.
 type Tracked struct {
 	State uint32             // ct_state
-	Conn  *packet.Connection // nil for a packet that belongs to none
-	Now   packet.Tuple       // the packet after translation; the packet itself if there is none
+	Conn  *packet.Connection // nil for a packet without a connection
+	Now   packet.Tuple       // the packet after translation; unchanged if there is none
 }
 
-// Look shows a packet to a zone, as the ct action does. With nat, a connection that is translated translates the
-// packet. tcpReply says that the packet is a TCP SYN and ACK, which starts no connection: without one, it is invalid.
+// Look shows a packet to a zone, as the ct action does. With nat, a translated connection translates the packet. With
+// tcpReply the packet is a TCP SYN and ACK, which starts no connection: without one it is invalid.
 func (c *Conntrack) Look(z Zone, p packet.Tuple, nat, tcpReply bool) Tracked {
 	one, reply := c.zones.Find(z, p)
 	t := Tracked{State: packet.CTTracked | packet.CTNew, Conn: one, Now: p}
@@ -58,7 +57,7 @@ func (c *Conntrack) Look(z Zone, p packet.Tuple, nat, tcpReply bool) Tracked {
 	return t
 }
 
-// translate changes the packet to now and says so in the state, as the datapath does.
+// translate changes the packet to now and sets the state bits for that, as the datapath does.
 func (t *Tracked) translate(now packet.Tuple) {
 	if now.From() != t.Now.From() {
 		t.State |= packet.CTSourceNAT
@@ -69,8 +68,8 @@ func (t *Tracked) translate(now packet.Tuple) {
 	t.Now = now
 }
 
-// Commit enters a packet as a connection that is translated to now (the packet itself for none). A
-// connection that exists stays as it is and is returned.
+// Commit adds a packet as a connection translated to now (the packet itself if not translated). An existing connection
+// is returned unchanged.
 func (c *Conntrack) Commit(z Zone, p, now packet.Tuple) *packet.Connection {
 	if one, _ := c.zones.Find(z, p); one != nil {
 		return one

@@ -1,3 +1,3 @@
-// Package ovs has ovs-vswitchd trace a packet through the bridges of one node, by ofproto/trace (ovs-vswitchd(8)). Where
+// Package ovs has ovs-vswitchd trace a packet through one node's bridges, with ofproto/trace (ovs-vswitchd(8)). Where
 // conntrack would translate the packet, it resumes the trace with the translated packet.
 package ovs

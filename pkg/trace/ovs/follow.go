@@ -18,7 +18,7 @@ type Switch interface {
 	Control(ctx context.Context, daemon, command string, args ...string) (string, error)
 }
 
-// maxPasses bounds the trips through the tables that one packet makes on one node.
+// maxPasses bounds a packet's passes through the tables of one node.
 const maxPasses = 128
 
 // A Start is where a packet enters the tables of a bridge.
@@ -28,10 +28,10 @@ type Start struct {
 	Table  int // 0: by the port that is its in_port, else by this table
 }
 
-// Follow takes a packet through the tables of a node's bridges, to everywhere that it leaves them.
-// ovs-vswitchd is asked with ofproto/trace, and again with ofproto/trace-packet-out each
-// time the packet comes back from conntrack: what conntrack says of the packet is decided here, so that
-// marks, translation and the state of a connection are those of the connection that is followed.
+// Follow takes a packet through the tables of a node's bridges, to every place where it leaves them. ovs-vswitchd
+// traces it with ofproto/trace, and again with ofproto/trace-packet-out each time the packet comes back from conntrack:
+// this package decides what conntrack returns, so that marks, translation and connection state are those of the
+// followed connection.
 func Follow(ctx context.Context, sw Switch, node string, ct *Conntrack, start Start) (*Walk, error) {
 	f := &follower{sw: sw, node: node, ct: ct, walk: &Walk{}}
 	f.todo = []pass{{Start: start}}
@@ -48,10 +48,10 @@ func Follow(ctx context.Context, sw Switch, node string, ct *Conntrack, start St
 	return f.walk, nil
 }
 
-// A pass is one trip through the tables: from a port, or from where conntrack gives the packet back.
+// A pass is one trip through the tables: from a port, or from where conntrack returns the packet.
 type pass struct {
 	Start
-	actions string // what is executed; empty: a lookup, as Start says
+	actions string // actions to execute; empty: a lookup, as Start specifies
 	before  []Step
 	told    [][]byte // userdata of controller actions so far
 }
@@ -81,7 +81,7 @@ func (f *follower) pass(ctx context.Context, p pass) error {
 	if err != nil {
 		return fmt.Errorf("ovs-vswitchd on %s: reply to %s: %w", f.node, command, err)
 	}
-	t.Passes = t.Passes[:1] // the others suppose what conntrack would say
+	t.Passes = t.Passes[:1] // the others assume conntrack's result
 	r := &reading{follower: f, pass: p, replayed: openflow.Replay(t, &p.Packet)[0]}
 	return r.read(ctx)
 }
@@ -94,20 +94,20 @@ func (f *follower) refused(err error) error {
 	return fmt.Errorf("ovs-vswitchd on %s: %w", f.node, err)
 }
 
-// A reading makes leaves and further passes of what one pass did.
+// A reading turns one pass into leaves and further passes.
 type reading struct {
 	*follower
 	pass
 	replayed *openflow.Replayed
-	tracked  map[int][]Tracking // by the index of the step
-	went     bool               // the packet, or a copy, goes on somewhere
+	tracked  map[int][]Tracking // by step index
+	went     bool               // the packet, or a copy, continues somewhere
 	reason   string
-	// changed is how the packet on the wire differs from the one that the tables see: a ct action that
-	// does not give the packet back translates it all the same.
+	// changed is how the packet on the wire differs from the one that the tables see: a ct action that does not return
+	// the packet translates it nevertheless.
 	changed map[packet.Tuple]packet.Tuple
 }
 
-// onWire is the packet at an event as it leaves.
+// onWire returns the packet at an event as it leaves.
 func (r *reading) onWire(e openflow.Event) packet.Flow {
 	p := e.Flow
 	if t, ok := p.Tuple(); ok {
@@ -151,7 +151,7 @@ func (r *reading) read(ctx context.Context) error {
 		case openflow.EventError:
 			r.reason = e.Text
 		case openflow.EventUnknown:
-			if !strings.HasPrefix(e.Text, "sample(") { // which only tells of the packet
+			if !strings.HasPrefix(e.Text, "sample(") { // which only reports the packet
 				unknown = e.Text
 			}
 		}
@@ -174,7 +174,7 @@ func (r *reading) read(ctx context.Context) error {
 	return nil
 }
 
-// afterNested returns the index of the last event that happened inside the one at i.
+// afterNested returns the index of the last event inside the one at i.
 func afterNested(events []openflow.Event, i int) int {
 	depth := events[i].Clone
 	for i+1 < len(events) && events[i+1].Clone > depth {
@@ -183,8 +183,8 @@ func afterNested(events []openflow.Event, i int) int {
 	return i
 }
 
-// afterLarger returns the index of the last event that supposes the packet to be larger than the check at i asks. The packets
-// that are followed are not.
+// afterLarger returns the index of the last event that assumes a packet larger than the limit checked at i. The packets
+// followed are not.
 func afterLarger(events []openflow.Event, i int) int {
 	for at, e := range events[i+1:] {
 		if e.Kind == openflow.EventCheckPktLarger && e.Node == events[i].Node {
@@ -217,7 +217,7 @@ func (r *reading) output(ctx context.Context, i int, e openflow.Event) error {
 	}
 	switch o.Kind {
 	case openflow.ToPatch, openflow.ToTable:
-		// What happens there follows.
+		// What happens there comes next.
 	case openflow.ToNativeTunnel, openflow.ToKernelTunnel:
 		l := Leaf{Kind: ToTunnel, Port: o.Port, Remote: o.TunnelDst}
 		if !l.Remote.IsValid() {
@@ -234,8 +234,8 @@ func (r *reading) output(ctx context.Context, i int, e openflow.Event) error {
 	return nil
 }
 
-// switched makes leaves of the ports to which a learning switch sends the packet. The reply does not name
-// them, but the datapath actions do, by the datapath's numbers.
+// switched makes leaves of the ports to which a learning switch sends the packet. The reply does not name them; the
+// datapath actions do, by datapath port number.
 func (r *reading) switched(ctx context.Context, i int, e openflow.Event) error {
 	numbers := outputNumbers(r.replayed.Pass.DatapathActions)
 	if len(numbers) == 0 {
@@ -246,7 +246,7 @@ func (r *reading) switched(ctx context.Context, i int, e openflow.Event) error {
 		return r.refused(err)
 	}
 	for _, port := range openflow.ParseDatapathPorts(text) {
-		in := port.OpenFlow == e.Flow.InPort().Number // NORMAL never sends back: what goes there was sent by another bridge
+		in := port.OpenFlow == e.Flow.InPort().Number // NORMAL never sends back: another bridge sent what goes there
 		if port.Bridge == e.Bridge && !in && slices.Contains(numbers, int(port.Datapath)) {
 			r.leaf(i, Leaf{Kind: ToPort, Port: packet.PortID{Number: port.OpenFlow}})
 		}
@@ -254,8 +254,8 @@ func (r *reading) switched(ctx context.Context, i int, e openflow.Event) error {
 	return nil
 }
 
-// conntrack carries out a ct action: it says what the packet is to its connection, enters it if the action
-// commits, and lets the copy go on that comes back.
+// conntrack executes a ct action: it determines the packet's state, commits the connection if the action says so, and
+// lets the copy continue that comes back.
 func (r *reading) conntrack(i int, e openflow.Event) {
 	action := e.Conntrack.Action
 	zone := Zone{Node: r.node, ID: e.Conntrack.Zone}
@@ -298,7 +298,7 @@ func (r *reading) conntrack(i int, e openflow.Event) {
 	})
 }
 
-// natted is the packet as a new connection's nat argument translates it. Of a range the first is taken, as
+// natted returns the packet as a new connection's nat argument translates it. It uses the first of a range, as
 // ofproto/trace does.
 func natted(t packet.Tuple, nat *openflow.NAT) packet.Tuple {
 	if !nat.Min.IsValid() {
@@ -318,7 +318,7 @@ func natted(t packet.Tuple, nat *openflow.NAT) packet.Tuple {
 	return t
 }
 
-// setConntrack writes into a packet what conntrack knows of it (ovs-fields(7), "Connection Tracking Fields").
+// setConntrack writes a packet's conntrack fields (ovs-fields(7), "Connection Tracking Fields").
 func setConntrack(p *packet.Flow, zone Zone, seen Tracked, original packet.Tuple) {
 	if seen.Conn != nil {
 		original = seen.Conn.Orig
@@ -333,7 +333,7 @@ func setConntrack(p *packet.Flow, zone Zone, seen Tracked, original packet.Tuple
 	p.SetOriginal(original)
 }
 
-// stepOf is the index of the step whose actions caused an event, or the event itself if it is a step.
+// stepOf returns the index of the step whose actions caused an event, or the event itself if it is a step.
 func (r *reading) stepOf(i int) int {
 	if i >= 0 && r.replayed.Events[i].Kind != openflow.EventStep {
 		return r.replayed.Events[i].Parent
@@ -341,7 +341,7 @@ func (r *reading) stepOf(i int) int {
 	return i
 }
 
-// lastStep is the index of the step that ends the pass: the last lookup of the last lookup.
+// lastStep returns the index of the step that ends the pass: the last lookup of the last lookup.
 func (r *reading) lastStep() int {
 	last := -1
 	for i, e := range r.replayed.Events {
@@ -364,7 +364,7 @@ func (r *reading) precedes(a, b int) bool {
 	return a == -1
 }
 
-// steps are the lookups on the path to an event: those whose actions led to it, and what they looked up aside.
+// steps returns the lookups on the path to an event: those whose actions led to it, and their helper lookups.
 func (r *reading) steps(i int) []Step {
 	path := map[int]bool{}
 	for at := r.stepOf(i); at >= 0; at = r.replayed.Events[at].Parent {
@@ -394,7 +394,7 @@ func (r *reading) steps(i int) []Step {
 	return steps
 }
 
-// take adds a line below the lookup, if it is an action.
+// take adds a line below the lookup if it is an action.
 func (s *Step) take(n *openflow.Node) {
 	if n.Kind != openflow.NodeAction {
 		return
@@ -408,9 +408,9 @@ func (s *Step) take(n *openflow.Node) {
 	}
 }
 
-// outputNumbers are the datapath ports that datapath actions send a packet of ordinary size to (odp actions as
-// ovs-dpctl(8) prints them): the numbers that stand alone between commas, also within clone(…) and, of a packet whose length
-// is asked, within le(…).
+// outputNumbers returns the datapath ports that datapath actions send an ordinary-size packet to (odp actions as
+// ovs-dpctl(8) prints them): the bare numbers between commas, also within clone(…) and, where the packet length is
+// checked, within le(…).
 func outputNumbers(actions string) []int {
 	var numbers []int
 	depth, start := 0, 0
@@ -434,14 +434,14 @@ func outputNumber(action string) []int {
 		return []int{n}
 	}
 	for _, outer := range []string{"clone(", "check_pkt_len(", "le("} {
-		if inner, ok := strings.CutPrefix(action, outer); ok && !strings.HasPrefix(inner, "tnl_push(") { // the port of a tunnel's outer packet
+		if inner, ok := strings.CutPrefix(action, outer); ok && !strings.HasPrefix(inner, "tnl_push(") { // the outer packet's port
 			return outputNumbers(strings.TrimSuffix(inner, ")"))
 		}
 	}
 	return nil
 }
 
-// tunnelDestination is where a packet's own tunnel fields send it; the zero Addr if nowhere.
+// tunnelDestination returns where a packet's own tunnel fields send it; the zero Addr if nowhere.
 func tunnelDestination(p *packet.Flow) netip.Addr {
 	for _, name := range []string{"tun_dst", "tun_ipv6_dst"} {
 		if a := p.Addr(packet.MustField(name)); !a.IsUnspecified() {

@@ -9,8 +9,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A learned flow is one that the packet has installed: ofproto/trace executes no learn action, so that
-// the reply would not meet it (ovs-actions(7), "The learn action").
+// A learned flow is one that the packet has installed: ofproto/trace executes no learn action, so the reply would not
+// hit it (ovs-actions(7), "The learn action").
 type learned struct {
 	node, bridge string
 	table        int
@@ -23,8 +23,8 @@ type learnedTerm struct {
 	value packet.Value
 }
 
-// learn remembers the flow that a learn action installs for a packet. One with terms that are not understood is
-// left out.
+// learn stores the flow that a learn action installs for a packet. A flow with terms that are not understood is
+// skipped.
 func (c *Conntrack) learn(node, bridge string, action openflow.Learn, packet *packet.Flow) {
 	l := learned{node: node, bridge: bridge}
 	for _, a := range action.Args {
@@ -68,10 +68,10 @@ func (l *learned) add(a openflow.LearnArg, pkt *packet.Flow) bool {
 	return true
 }
 
-// properties are arguments of learn that say nothing of which packets the flow matches.
+// properties are arguments of learn that do not affect the flow's match.
 var properties = []string{"priority", "cookie", "idle_timeout", "hard_timeout", "fin_idle_timeout", "fin_hard_timeout", "send_flow_rem", "limit", "result_dst"}
 
-// knows finds the learned flow that a packet meets in a table, nil if there is none.
+// knows finds the learned flow that a packet hits in a table; nil if there is none.
 func (c *Conntrack) knows(node, bridge string, table int, packet *packet.Flow) *learned {
 	for i, l := range c.learned {
 		if l.node == node && l.bridge == bridge && l.table == table &&
@@ -82,7 +82,7 @@ func (c *Conntrack) knows(node, bridge string, table int, packet *packet.Flow) *
 	return nil
 }
 
-// learn remembers what the pass would have installed.
+// learn stores the flows that the pass would have installed.
 func (r *reading) learn() {
 	for _, e := range r.replayed.Events {
 		if e.Kind != openflow.EventStep {
@@ -96,8 +96,8 @@ func (r *reading) learn() {
 	}
 }
 
-// relearned is the pass that would have been, had the tables the flows that the packet has installed: it begins
-// with the actions of the step that looked for one, with what the flow does in the place of the lookup.
+// relearned returns the pass as it would be with the flows that the packet has installed: it starts with the actions of
+// the step that looked one up, with the flow's actions in place of the lookup.
 func (r *reading) relearned() (pass, bool) {
 	for _, e := range r.replayed.Events {
 		if e.Kind != openflow.EventStep || e.Step.Miss == openflow.Hit || e.Parent < 0 {

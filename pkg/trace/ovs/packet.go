@@ -4,8 +4,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Reply returns the reply to p as it arrived: addresses and ports swapped, a request turned into its reply, and nothing
-// of what p met on its path. In_port, registers and metadata are zero. It reports false for a packet that is not IP.
+// Reply returns the reply to p as it arrived: addresses and ports swapped, a request turned into its reply, and no
+// trace of p's path. In_port, registers and metadata are zero. It reports false for a packet that is not IP.
 func Reply(p packet.Flow) (packet.Flow, bool) {
 	t, ok := p.Tuple()
 	if !ok {
@@ -31,7 +31,7 @@ func Reply(p packet.Flow) (packet.Flow, bool) {
 	return p, true
 }
 
-// synACK is what replies to the segment that begins a connection.
+// synACK are the flags of the reply to a connection's first segment.
 const synACK = packet.TCPSYN | packet.TCPACK
 
 // isTCPReply reports whether p is a TCP segment that can only be a reply, and so starts no connection.

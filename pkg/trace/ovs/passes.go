@@ -7,11 +7,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Pass is one trip of a packet through the tables of a node: from its arrival, or
-// from its return from conntrack. It is the JSON of an [openflow.Pass]: docs/flow.md.
+// A Pass is one trip of a packet through a node's tables: from its arrival, or from its return from conntrack. It is
+// the JSON form of an [openflow.Pass]: docs/flow.md.
 type Pass struct {
-	CTState         string   `json:"ctState"`    // in which it returns; empty for the packet that arrives
-	Connection      string   `json:"connection"` // that ctState comes from; empty where it was assumed
+	CTState         string   `json:"ctState"`    // with which it returns; empty for the arriving packet
+	Connection      string   `json:"connection"` // source of ctState; empty if assumed
 	Flow            string   `json:"flow"`       // the packet
 	Lookups         []Lookup `json:"lookups"`    // in order
 	Final           string   `json:"final"`      // the packet after all actions
@@ -21,7 +21,7 @@ type Pass struct {
 	SlowPath        []string `json:"slowPath"` // why ovs-vswitchd handles each such packet itself
 }
 
-// A Lookup is a lookup in a table, and the flow that it finds.
+// A Lookup is a table lookup and the flow that it finds.
 type Lookup struct {
 	Bridge   string `json:"bridge"`
 	Table    int    `json:"table"`
@@ -31,7 +31,7 @@ type Lookup struct {
 	Cookie   string `json:"cookie"`   // of the flow, in hexadecimal
 }
 
-// Passes returns the passes of a trace as the JSON contract has them.
+// Passes converts a trace's passes to their JSON contract.
 func Passes(t *openflow.Trace) []Pass {
 	state := packet.MustField("ct_state")
 	passes := make([]Pass, 0, len(t.Passes))

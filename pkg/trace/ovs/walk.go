@@ -10,18 +10,18 @@ import (
 // A Walk is what one node's bridges do with a packet: every place where a copy of it ends or leaves.
 type Walk struct {
 	Leaves []Leaf
-	// Requests are the traces that were asked of ovs-vswitchd, each the command and its arguments.
+	// Requests are the traces requested from ovs-vswitchd, each a command and its arguments.
 	Requests [][]string
 }
 
-// LeafKind says how a copy of the packet ends on a node.
+// LeafKind is how a copy of the packet ends on a node.
 type LeafKind string
 
-// The kinds of leaves.
+// Kinds of leaves.
 const (
 	ToPort       LeafKind = "port"       // it leaves on a port
 	ToTunnel     LeafKind = "tunnel"     // it leaves encapsulated
-	ToController LeafKind = "controller" // a controller action takes it
+	ToController LeafKind = "controller" // a controller action consumes it
 	Dropped      LeafKind = "drop"       // no action sends it anywhere
 	Failed       LeafKind = "failed"     // Open vSwitch gives up on it
 	Unknown      LeafKind = "unknown"    // an action that is not understood may send it anywhere
@@ -32,16 +32,16 @@ type Leaf struct {
 	Kind   LeafKind
 	Bridge string
 	Port   packet.PortID // with ToPort and ToTunnel
-	Remote netip.Addr    // with ToTunnel: where to, if the reply says
-	// Unresolved, with ToTunnel: ovs-vswitchd does not know the MAC address that leads to Remote. It asks for it
-	// and drops the packet; the next one goes.
+	Remote netip.Addr    // with ToTunnel: the destination, if the reply has it
+	// Unresolved, with ToTunnel: ovs-vswitchd does not know the MAC address on the path to Remote. It asks for it and
+	// drops the packet; the next one passes.
 	Unresolved bool
-	// Packet is the packet as it leaves; with ToTunnel its tun_id and tun_metadata are what the tunnel carries.
+	// Packet is the packet as it leaves; with ToTunnel, tun_id and tun_metadata are what the tunnel carries.
 	Packet packet.Flow
-	// Userdata is what controller actions on the path carry. With ToController, the last one takes the
-	// packet for good; with Dropped, one of them may be all that comes of it.
+	// Userdata is the data of controller actions on the path. With ToController, the last one consumes the packet; with
+	// Dropped, one of them may be the packet's only effect.
 	Userdata [][]byte
-	Reason   string // with Failed, and with Dropped where Open vSwitch gives one
+	Reason   string // with Failed, and with Dropped if Open vSwitch gives one
 	Steps    []Step // from where the walk began
 }
 
@@ -51,18 +51,18 @@ type Step struct {
 	Bridge  string
 	Aside   bool // a lookup that only sets fields and returns, as in OVN's helper tables
 	Actions []string
-	Parsed  openflow.Actions // those of Actions that could be read
-	// Resubmits are the tables that the actions look into, in order.
+	Parsed  openflow.Actions // those of Actions that could be parsed
+	// Resubmits are the tables that the actions look up, in order.
 	Resubmits []int
 	Before    packet.Flow // the packet as it came to the table
 	// Tracked is what conntrack did with the packet in this step.
 	Tracked []Tracking
 }
 
-// Tracking is one ct action as conntrack carries it out.
+// Tracking is one ct action as conntrack executes it.
 type Tracking struct {
 	Zone     Zone
 	State    uint32       // ct_state
-	From, To packet.Tuple // differ where the packet is translated
+	From, To packet.Tuple // differ if the packet is translated
 	Commit   bool
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// do executes a list of actions. Last says that nothing comes after it, bucket that it is of a group.
+// do executes actions. Last means that nothing comes after them, bucket that they are a group bucket's.
 func (x *translation) do(ops []op, last, bucket bool) {
 	if len(ops) == 0 {
 		x.report(openflow.NodeAction, "drop").Action = openflow.Drop{}
@@ -37,8 +37,8 @@ func (x *translation) do(ops []op, last, bucket bool) {
 	}
 }
 
-// beforeMPLS reports whether an action can be executed on a packet whose last
-// MPLS label was taken off and whose inside was not looked at yet.
+// beforeMPLS reports whether an action can be executed on a packet whose last MPLS label was popped and whose payload
+// was not parsed yet.
 func beforeMPLS(a openflow.Action) bool {
 	switch a := a.(type) {
 	case openflow.Output, openflow.SetQueue, openflow.Group:
@@ -56,7 +56,7 @@ func beforeMPLS(a openflow.Action) bool {
 	return false
 }
 
-// action executes one action, and reports whether those after it are, too.
+// action executes one action, and reports whether those after it are executed too.
 func (x *translation) action(o *op, last, bucket bool) bool {
 	switch a := o.action.(type) {
 	case openflow.SetField:
@@ -163,7 +163,7 @@ func (x *translation) setField(f *packet.Field, v, mask packet.Value) {
 	x.tagged()
 }
 
-// tagged gives tags that were made by writing a field their type.
+// tagged sets the type of VLAN tags that were created by writing a field.
 func (x *translation) tagged() {
 	for i, tag := range []*packet.Field{outer, inner} {
 		if x.packet.number(tag)&tagPresent == 0 {
@@ -184,7 +184,7 @@ func (x *translation) move(a openflow.Move) {
 	x.now(a.Dst)
 }
 
-// now reports what a sub-field was made to.
+// now reports a sub-field's new value.
 func (x *translation) now(s packet.Subfield) {
 	v := s.Get(&x.packet.Flow)
 	var room [64]byte
@@ -260,8 +260,8 @@ func (x *translation) decTTL(a openflow.DecTTL) bool {
 	return false
 }
 
-// queuePriority is the priority that the datapath knows a queue by: in the kernel the
-// number of a class of its scheduler, whose minor one begins with 1.
+// queuePriority returns the datapath's priority for a queue: in the kernel a class number of its scheduler, whose minor
+// number starts at 1.
 func (x *translation) queuePriority(queue uint32) uint64 {
 	if x.bridge.userspace {
 		return uint64(queue)
@@ -289,7 +289,7 @@ func (x *translation) clone(ops []op, last bool) {
 	x.base, x.wasMPLS, x.tracked = base, mpls, tracked
 }
 
-// checkPktLarger executes the rest of the actions twice, once for each result.
+// checkPktLarger executes the remaining actions twice, once for each result.
 func (x *translation) checkPktLarger(a openflow.CheckPktLarger, rest []op) {
 	x.commit()
 	base, mpls, tracked := x.base, x.wasMPLS, x.tracked
@@ -358,8 +358,8 @@ func (x *translation) actionSet() {
 	x.inSet = false
 }
 
-// ordered is an action set as it is executed: in the order of kinds, of each kind
-// the last one, and only one of what sends the packet away.
+// ordered returns an action set in execution order: by kind, the last of each kind, and only one action that sends the
+// packet away.
 func ordered(set []op) []op {
 	var kinds [setLast + 1][]op
 	for _, o := range set {
@@ -378,14 +378,14 @@ func ordered(set []op) []op {
 	return nil // nothing sends the packet anywhere
 }
 
-// The kinds of actions in an action set that are not one of their own.
+// Kinds of actions in an action set that are not a kind of their own.
 const (
 	setSets  = 9
 	setSends = 11
 	setLast  = 15
 )
 
-// setOrder is the place of an action in the order of an action set (ovs-actions(7), "The Action Set").
+// setOrder returns an action's place in the order of an action set (ovs-actions(7), "The Action Set").
 func setOrder(a openflow.Action) int {
 	switch a := a.(type) {
 	case openflow.PopVLAN:

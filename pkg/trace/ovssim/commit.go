@@ -10,7 +10,7 @@ import (
 type part struct {
 	name  string
 	field *packet.Field
-	hex   bool // a number that is written with 0x
+	hex   bool // a number written with 0x
 }
 
 var (
@@ -23,7 +23,7 @@ var (
 	ndExtParts = []part{{"nd_reserved", packet.MustField("nd_reserved"), true}, {"nd_options_type", packet.MustField("nd_options_type"), false}}
 )
 
-// commit makes the datapath's packet what the actions have made of it.
+// commit updates the datapath's packet to what the actions have made of it.
 func (x *translation) commit() {
 	x.commitSet("eth", ethParts)
 	if x.base.mpls() && !x.packet.mpls() {
@@ -48,7 +48,7 @@ func (x *translation) commit() {
 	}
 }
 
-// hex is a number as C's %#x writes it.
+// hex formats a number like C's %#x.
 func hex(n uint64) string { return packet.Uint(n).Hex() }
 
 func (x *translation) commitNetwork() {
@@ -87,14 +87,14 @@ func (x *translation) commitTransport() {
 	}
 }
 
-// viaUserspace notes a set(…) that the datapath leaves to ovs-vswitchd, if there was one.
+// viaUserspace records a set(…) that the datapath leaves to ovs-vswitchd, if there was one.
 func (x *translation) viaUserspace(set bool) {
 	if set {
 		x.slow = []string{"Uses action(s) not supported by datapath"}
 	}
 }
 
-// commitICMP adds set(…), which has no masks there, and reports whether there is one.
+// commitICMP adds set(…), which has no masks there, and reports whether it added one.
 func (x *translation) commitICMP(name string) bool {
 	kind, code := x.packet.Get(icmpType), x.packet.Get(icmpCode)
 	if kind == x.base.Get(icmpType) && code == x.base.Get(icmpCode) {
@@ -106,7 +106,7 @@ func (x *translation) commitICMP(name string) bool {
 	return true
 }
 
-// commitSet adds set(…) with those parts that have changed, and reports whether there are any.
+// commitSet adds set(…) with the changed parts, and reports whether there are any.
 func (x *translation) commitSet(name string, parts []part) bool {
 	var words []string
 	for _, p := range parts {
@@ -139,7 +139,7 @@ func (p part) print(v, mask packet.Value) string {
 	return v.Hex() + "/" + mask.Hex()
 }
 
-// commitVLAN takes off the tags that are not the packet's any more, and puts on those that it has.
+// commitVLAN pops tags that the packet no longer has, and pushes those that it has.
 func (x *translation) commitVLAN() {
 	have, want := x.base.tags(), x.packet.tags()
 	same := 0 // counted from the innermost
@@ -164,12 +164,12 @@ func (x *translation) commitVLAN() {
 
 type tagValue struct{ ethType, tci uint16 }
 
-// tag is the VLAN tag of a place, the outer one first.
+// tag returns the VLAN tag at a position, the outer one first.
 func (p *frame) tag(i int) tagValue {
 	return tagValue{p.tagTypes[i], uint16(p.number([]*packet.Field{outer, inner}[i]))}
 }
 
-// commitMPLS takes off, writes and puts on labels.
+// commitMPLS pops, writes and pushes labels.
 func (x *translation) commitMPLS() {
 	have, want := x.base.labels(), x.packet.labels()
 	same := 0 // counted from the innermost

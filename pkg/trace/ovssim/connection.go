@@ -13,8 +13,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// ReadConnections gathers the connections that the switch tracks, live or as they were saved. Without them each packet
-// is one of a new connection; an error says of which datapath they are missing.
+// ReadConnections reads the connections that the switch tracks, live or saved. Without them each packet starts a new
+// connection; an error names the datapath whose connections are missing.
 func (s *Source) ReadConnections(ctx context.Context, h Host) []error {
 	var problems []error
 	s.Connections = map[string][]openflow.Connection{}
@@ -36,7 +36,7 @@ func (s *Source) ReadConnections(ctx context.Context, h Host) []error {
 	return problems
 }
 
-// datapathType is the type of a bridge's datapath, of which each has its own connections.
+// datapathType returns the type of a bridge's datapath; each type has its own connections.
 func datapathType(b *vswitch.Bridge) string {
 	if b.DatapathType == "" {
 		return "system"
@@ -81,24 +81,24 @@ func readConnections(ctx context.Context, h Host, datapath string) ([]openflow.C
 	return list, err
 }
 
-// A zoneTuple is what a ct zone knows a packet by. ICMP has its type and code in
-// the place of ports: a flow has no field for the identifier.
+// A zoneTuple is how a ct zone identifies a packet. ICMP has its type and code in place of ports: flows have no field
+// for the identifier.
 type zoneTuple struct {
 	zone uint16
 	packet.Tuple
 }
 
-// A connection is an entry of connection tracking, met in one of its directions.
+// A connection is a conntrack entry, seen in one of its directions.
 type connection struct {
 	*openflow.Connection
 	proto uint8
 	reply bool
 }
 
-// A tracker finds connections by their packets.
+// A tracker finds connections by packet.
 type tracker map[zoneTuple]connection
 
-// newTracker indexes connections; of two with one tuple, which ICMP may have, the first one counts.
+// newTracker indexes connections; of two with one tuple, possible with ICMP, the first counts.
 func newTracker(list []openflow.Connection) tracker {
 	t := tracker{}
 	for i := range list {
@@ -139,7 +139,7 @@ func tupleOf(zone uint16, proto uint8, t openflow.Tuple, reply bool) zoneTuple {
 	return zoneTuple{zone, packet.Tuple{Proto: proto, Src: t.Src, Dst: t.Dst, SrcPort: src, DstPort: dst}}
 }
 
-// echo is the type of an ICMP echo, or of its reply.
+// echo returns the type of an ICMP echo request or reply.
 func echo(proto uint8, reply bool) uint16 {
 	switch {
 	case proto == packet.ProtoICMP && reply:
@@ -152,8 +152,8 @@ func echo(proto uint8, reply bool) uint16 {
 	return 128
 }
 
-// find returns the connection of a packet in a zone, nil if it begins one. With force
-// a connection of which it is a reply is forgotten.
+// find returns the connection of a packet in a zone; nil if the packet starts one. With force, a connection is
+// forgotten if the packet is its reply.
 func (t tracker) find(zone uint16, p *frame, force bool) *connection {
 	if !p.ip() || p.laterFragment() {
 		return nil
@@ -165,14 +165,14 @@ func (t tracker) find(zone uint16, p *frame, force bool) *connection {
 	return &c
 }
 
-// zoneless is the packet by its addresses and ports, of whatever protocol.
+// zoneless returns the packet's addresses and ports, for any protocol.
 func (p *frame) zoneless() packet.Tuple {
 	src, dst := p.AddrFields()
 	return packet.Tuple{Proto: uint8(p.number(nwProto)), Src: p.Addr(src), Dst: p.Addr(dst), SrcPort: uint16(p.number(tpSrc)), DstPort: uint16(p.number(tpDst))}
 }
 
-// state is the ct_state of a packet of the connection. A dump does not say of all
-// connections whether both ends have spoken; if it does not, they have.
+// state returns the ct_state of a packet of the connection. A dump does not always show whether both ends have sent; if
+// it does not, they have.
 func (c connection) state() uint32 {
 	state := uint32(packet.CTTracked)
 	switch {
@@ -199,7 +199,7 @@ func (c connection) over() bool {
 	return false
 }
 
-// protocolState is that of TCP at the end that began.
+// protocolState returns the TCP state of the end that opened the connection.
 func (c connection) protocolState() string {
 	if s := c.State.Value("state_orig"); s != "" {
 		return s
@@ -207,8 +207,8 @@ func (c connection) protocolState() string {
 	return c.State.Value("state")
 }
 
-// resume gives the packet what is known of it with its connection. Translate says that the packet is translated as the
-// connection is; it returns what the packet's addresses were before and are then.
+// resume gives the packet its connection's fields. With translate it is translated like the connection; resume returns
+// the packet's addresses before and after.
 func (c connection) resume(p *frame, translate bool) (before, after string) {
 	state := c.state()
 	if translate {

@@ -8,8 +8,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// conntrack sends the packet to connection tracking. With a table a copy comes
-// back there; what goes on here is untracked.
+// conntrack sends the packet to connection tracking. With a table, a copy comes back there; what continues here is
+// untracked.
 func (x *translation) conntrack(a openflow.CT, inside []op, last bool) {
 	zone := a.Zone
 	if a.ZoneSrc != nil {
@@ -70,11 +70,11 @@ func (x *translation) conntrack(a openflow.CT, inside []op, last bool) {
 	x.tracked = false
 }
 
-// hex128 is a number as the datapath writes labels: 0 too has 0x before it.
+// hex128 formats a number as the datapath writes labels: with 0x even for 0.
 func hex128(v packet.Value) string { return "0x" + strings.TrimPrefix(v.Hex(), "0x") }
 
-// fork lets a copy of the packet come back in a table. What the mask has of
-// ct_mark and ct_label was written inside of ct.
+// fork lets a copy of the packet come back in a table. The bits of ct_mark and ct_label in the mask were written inside
+// of ct.
 func (x *translation) fork(a openflow.CT, zone uint16) {
 	table := a.Table.Number
 	x.freezing = true
@@ -87,7 +87,7 @@ func (x *translation) fork(a openflow.CT, zone uint16) {
 	r := &resumption{packet: copied, bridge: x.bridge, table: table, id: id, zone: zone, nat: x.nat,
 		stack: append([]saved(nil), x.stack...), set: append([]op(nil), x.set...)}
 	r.packet.set(actsetOutput, 0)
-	if left := len(x.next) - len(x.queue); left <= 0 && x.bridge.tracker != nil { // the user does not say the state
+	if left := len(x.next) - len(x.queue); left <= 0 && x.bridge.tracker != nil { // the user gave no state
 		r.connection = x.bridge.tracker.find(zone, &x.packet, a.Commit && a.Force)
 		r.remark(x.mask.Get(ctMark), x.mask.Get(ctLabel))
 	}
@@ -95,7 +95,7 @@ func (x *translation) fork(a openflow.CT, zone uint16) {
 	x.detail("A clone of the packet is forked to recirculate. The forked pipeline will be resumed at table %d.", table)
 }
 
-// remark gives the packet mark and label of its connection, but for the bits that were written.
+// remark gives the packet its connection's mark and label, except for bits that were written.
 func (r *resumption) remark(mark, label packet.Value) {
 	var c openflow.Connection
 	if r.connection != nil {
@@ -110,7 +110,7 @@ func (x *translation) untrack() {
 	x.packet.ClearConntrack()
 }
 
-// natAction is a translation as the datapath writes it.
+// natAction formats a translation as the datapath writes it.
 func natAction(n openflow.NAT) string {
 	if !n.Src && !n.Dst {
 		return "nat"
@@ -122,8 +122,8 @@ func natAction(n openflow.NAT) string {
 	return n.String()
 }
 
-// translate gives the packet the first address and port of a range, as a trace
-// supposes, and says what it had before and has then; nothing if there is no range.
+// translate gives the packet the first address and port of a range, as a trace assumes, and returns those before and
+// after; nothing if there is no range.
 func translate(p *frame, n *openflow.NAT) (before, after string) {
 	if !n.Min.IsValid() || !p.ip() || !n.Src && !n.Dst {
 		return "", ""

@@ -1,17 +1,14 @@
-// Package ovssim simulates what ovs-vswitchd does with a packet, from dumps alone.
+// Package ovssim simulates what ovs-vswitchd does with a packet, using only dumps.
 //
-// Open vSwitch calls the path of a packet through the tables of its bridges its
-// translation: OpenFlow actions go in, datapath actions come out. A [Switch]
-// holds what that depends on: flows, groups, ports and their rows, tunnel
-// options, learned MAC addresses, routes and neighbours of tunnels.
-// [Switch.Trace] prints what ofproto/trace prints (ovs-vswitchd(8)), except that
+// Open vSwitch calls a packet's path through its bridges' tables its translation: OpenFlow actions go in, datapath
+// actions come out. A [Switch] holds what that depends on: flows, groups, ports and their rows, tunnel options, learned
+// MAC addresses, and tunnel routes and neighbours. [Switch.Trace] prints what ofproto/trace prints (ovs-vswitchd(8)),
+// except:
 //
 //   - the megaflow is an estimate: it has every bit that decided, and more;
-//   - NORMAL floods in the order of the ports' numbers; that of ovs-vswitchd is
-//     random;
+//   - NORMAL floods in port number order; ovs-vswitchd's order is random;
 //   - recirculation ids are counted from 1, and meters have their OpenFlow
 //     numbers; the datapath has others.
 //
-// Nothing is read or sent, and a trace changes nothing: it learns neither MAC
-// addresses nor flows.
+// Nothing is read or sent, and a trace changes nothing: it learns neither MAC addresses nor flows.
 package ovssim

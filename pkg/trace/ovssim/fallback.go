@@ -15,8 +15,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A Fallback is a host whose ovs-vswitchd need not be there for a trace: where the host does not hold the reply to
-// ofproto/trace, ofproto/trace-packet-out or dpif/show, it is made from what was saved of the switch.
+// A Fallback is a host that needs no ovs-vswitchd for a trace: if the host has no reply to ofproto/trace,
+// ofproto/trace-packet-out or dpif/show, it makes one from the switch's saved state.
 type Fallback struct {
 	Host
 
@@ -29,7 +29,7 @@ type Fallback struct {
 	simulated bool
 }
 
-// Simulated reports whether a trace was made so.
+// Simulated reports whether a trace was simulated.
 func (f *Fallback) Simulated() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,7 +57,7 @@ func (f *Fallback) Control(ctx context.Context, daemon, command string, args ...
 	return f.trace(command == "ofproto/trace-packet-out", args, err)
 }
 
-// prepare reads the switch. Where the datapath's numbers of its ports are not known it numbers them.
+// prepare reads the switch. It makes up the datapath's port numbers if they are unknown.
 func (f *Fallback) prepare(ctx context.Context) {
 	source, missing := Read(ctx, f.Host)
 	if source == nil {
@@ -68,7 +68,7 @@ func (f *Fallback) prepare(ctx context.Context) {
 	f.source, f.sw = source, NewSwitch(*source)
 }
 
-// numbered is a dpif/show with numbers that nobody knows.
+// numbered returns a dpif/show with made-up numbers.
 func numbered(s *Source) string {
 	var b strings.Builder
 	b.WriteString("ovs-system: hit:0 missed:0\n")

@@ -4,7 +4,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// The fields that the translation itself looks at.
+// The fields that the translation itself reads.
 var (
 	inPort       = packet.MustField("in_port")
 	metadata     = packet.MustField("metadata")
@@ -69,7 +69,7 @@ var (
 // A frame is a packet with what OpenFlow has no field for.
 type frame struct {
 	packet.Flow
-	tagTypes [2]uint16 // the Ethernet types of the tags, outer one first
+	tagTypes [2]uint16 // the tags' Ethernet types, outer one first
 }
 
 func newPacket(p packet.Flow) frame {
@@ -82,10 +82,10 @@ func newPacket(p packet.Flow) frame {
 	return q
 }
 
-// tagPresent is the bit of vlan_tci that says that there is a tag.
+// tagPresent is the bit of vlan_tci for the presence of a tag.
 const tagPresent = 0x1000
 
-// number is the value of a field of at most 64 bits.
+// number returns the value of a field of at most 64 bits.
 func (p *frame) number(f *packet.Field) uint64 {
 	_, n := p.Words(f)
 	return n
@@ -116,7 +116,7 @@ func (p *frame) popTag() {
 	p.tagTypes = [2]uint16{p.tagTypes[1], 0}
 }
 
-// tags is how many VLAN tags the packet has.
+// tags returns the number of VLAN tags in the packet.
 func (p *frame) tags() int {
 	switch {
 	case p.number(outer)&tagPresent == 0:
@@ -127,7 +127,7 @@ func (p *frame) tags() int {
 	return 2
 }
 
-// stack returns the MPLS labels of the packet, outermost first.
+// labels returns the packet's MPLS labels, outermost first.
 func (p *frame) labels() []uint32 {
 	if !p.mpls() {
 		return nil
@@ -142,10 +142,10 @@ func (p *frame) labels() []uint32 {
 	return list
 }
 
-// bottom marks the last entry of a stack of MPLS labels.
+// bottom marks the last entry of an MPLS label stack.
 const bottom = 0x100
 
-// maxLabels is how many entries Open vSwitch keeps of such a stack.
+// maxLabels is how many entries of the stack Open vSwitch keeps.
 const maxLabels = 3
 
 func (p *frame) entries() [maxLabels]uint32 {

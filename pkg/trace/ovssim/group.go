@@ -9,11 +9,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A group is a group with its buckets as they are executed.
+// A group is a group with its buckets, ready to execute.
 type group struct {
 	openflow.GroupEntry
 	buckets []bucket
-	slots   []int // of a select group by dp_hash: buckets by the low bits of the hash
+	slots   []int // for a select group by dp_hash: buckets by the low bits of the hash
 	fields  []hashField
 }
 
@@ -60,15 +60,15 @@ func newGroup(e openflow.GroupEntry) *group {
 	return g
 }
 
-// How many values of dp_hash are spread over buckets at most, where the group asks
-// for it and where it does not say how it selects.
+// Maximum number of dp_hash values spread over buckets, if the group asks for dp_hash and if it names no selection
+// method.
 const (
 	mostSlots          = 256
 	mostSlotsByDefault = 64
 )
 
-// hashSlots spreads values of dp_hash over buckets by their weights, by the
-// method of Webster as Open vSwitch does; nil if there would be too many.
+// hashSlots spreads values of dp_hash over buckets by weight, with Webster's method like Open vSwitch; nil if there
+// would be too many.
 func hashSlots(buckets []openflow.Bucket, most int) []int {
 	const fewest = 16
 	total, least := 0, 0
@@ -110,7 +110,7 @@ func hashSlots(buckets []openflow.Bucket, most int) []int {
 	return slots
 }
 
-// group sends the packet to a group, and reports whether the actions after that are executed.
+// group sends the packet to a group, and reports whether the actions after it are executed.
 func (x *translation) group(id uint32, last bool) bool {
 	if !x.within() {
 		return true
@@ -150,7 +150,7 @@ func (x *translation) choose(g *group) *bucket {
 	return x.byFields(g)
 }
 
-// byDatapathHash chooses by a hash that the datapath computes: a packet that has none comes back with one.
+// byDatapathHash chooses by a hash that the datapath computes: a packet without one comes back with it.
 func (x *translation) byDatapathHash(g *group) *bucket {
 	hash := x.packet.number(dpHash)
 	if hash == 0 {
@@ -168,7 +168,7 @@ func (x *translation) byDatapathHash(g *group) *bucket {
 	return nil
 }
 
-// hashAlgorithm is what the datapath hashes; that of the kernel has one.
+// hashAlgorithm returns the datapath's hash algorithm; the kernel has only one.
 func (x *translation) hashAlgorithm(g *group) string {
 	if x.bridge.userspace && (g.Method == "" || g.Param>>32 == 1) {
 		return "sym_l4"
@@ -176,7 +176,7 @@ func (x *translation) hashAlgorithm(g *group) string {
 	return "l4"
 }
 
-// byFields chooses by a hash of some fields, and of the packet's addresses where the group does not say of which.
+// byFields chooses by a hash of some fields, or of the packet's addresses if the group names none.
 func (x *translation) byFields(g *group) *bucket {
 	if g.Method != "hash" || len(g.fields) == 0 {
 		x.touchHashed("symmetric_l4")
@@ -216,7 +216,7 @@ func (x *translation) best(g *group, basis uint32) *bucket {
 	return best
 }
 
-// maxChain is how many groups may watch each other.
+// maxChain bounds the chain of groups that watch each other.
 const maxChain = 128
 
 func (x *translation) firstLive(g *group, depth int) *bucket {
@@ -229,7 +229,7 @@ func (x *translation) firstLive(g *group, depth int) *bucket {
 	return nil
 }
 
-// dead reports a bucket that is not live, in the words of Open vSwitch.
+// dead reports a bucket that is not live, in Open vSwitch's words.
 func (x *translation) dead(b *bucket) {
 	var due []string
 	if b.Watch {

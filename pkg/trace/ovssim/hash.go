@@ -7,7 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// The hashes of Open vSwitch: murmur3 with 32 bits, and that of Bob Jenkins.
+// Open vSwitch's hashes: 32-bit murmur3 and Bob Jenkins'.
 
 func hashAdd(hash, data uint32) uint32 {
 	data = bits.RotateLeft32(data*0xcc9e2d51, 15) * 0x1b873593
@@ -38,7 +38,7 @@ func hashBytes(b []byte, basis uint32) uint32 {
 	return hashFinish(hash, n)
 }
 
-// jenkins hashes bytes as lookup3 does.
+// jenkins hashes bytes like lookup3.
 func jenkins(data []byte, basis uint32) uint32 {
 	a := 0xdeadbeef + uint32(len(data)) + basis
 	b, c := a, a
@@ -76,8 +76,8 @@ func jenkins(data []byte, basis uint32) uint32 {
 	return c
 }
 
-// hash hashes the fields of a packet that bundle and multipath call by a name
-// (ovs-actions(7), "The bundle and bundle_load actions").
+// hash hashes the fields of a packet that bundle and multipath refer to by a name (ovs-actions(7), "The bundle and
+// bundle_load actions").
 func (p *frame) hash(fields string, basis uint32) uint32 {
 	switch fields {
 	case "eth_src":
@@ -92,7 +92,7 @@ func (p *frame) hash(fields string, basis uint32) uint32 {
 		}
 		return jenkins(src, basis)
 	case "symmetric_l3":
-		var all [20]byte // as Open vSwitch lays them out
+		var all [20]byte // in Open vSwitch's layout
 		copy(all[:], crossed(p.ends()))
 		binary.BigEndian.PutUint16(all[16:], uint16(p.number(ethType)))
 		return jenkins(all[:], basis)
@@ -104,8 +104,8 @@ func (p *frame) hash(fields string, basis uint32) uint32 {
 	return p.hashSymmetric(basis)
 }
 
-// hashTransport hashes addresses, protocol and ports, those of UDP if they are to
-// count, so that both directions have one hash.
+// hashTransport hashes addresses, protocol and ports, with udp those of UDP too, so that both directions have the same
+// hash.
 func (p *frame) hashTransport(basis uint32, udp bool) uint32 {
 	if !p.ip() {
 		var header [12]byte
@@ -130,9 +130,9 @@ func hashAll(hash uint32, words []byte) uint32 {
 	return hash
 }
 
-// hashSymmetric hashes addresses, VLANs and the ports of TCP and SCTP, so that both directions have one hash.
+// hashSymmetric hashes addresses, VLANs and TCP and SCTP ports, so that both directions have the same hash.
 func (p *frame) hashSymmetric(basis uint32) uint32 {
-	var all [32]byte // as Open vSwitch lays them out
+	var all [32]byte // in Open vSwitch's layout
 	copy(all[:], crossed(p.ends()))
 	binary.BigEndian.PutUint16(all[16:], uint16(p.number(ethType)))
 	binary.BigEndian.PutUint16(all[18:], p.vlanIDs())
@@ -147,10 +147,10 @@ func (p *frame) hashSymmetric(basis uint32) uint32 {
 	return jenkins(all[:], basis)
 }
 
-// vlanIDs is what is the same of the packet's VLANs in any order.
+// vlanIDs combines the packet's VLANs regardless of their order.
 func (p *frame) vlanIDs() uint16 { return uint16(p.number(outer)^p.number(inner)) & 0xfff }
 
-// ends are the bytes of the addresses of an IP packet.
+// ends returns the bytes of an IP packet's addresses.
 func (p *frame) ends() (src, dst []byte) {
 	if !p.ip() {
 		return nil, nil
@@ -159,7 +159,7 @@ func (p *frame) ends() (src, dst []byte) {
 	return p.Get(a).Bytes(a.Bits / 8), p.Get(b).Bytes(b.Bits / 8)
 }
 
-// crossed is what is the same of two addresses in both directions.
+// crossed combines two addresses regardless of direction.
 func crossed(a, b []byte) []byte {
 	x := make([]byte, len(a))
 	for i := range a {

@@ -4,8 +4,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// megaflow estimates which packets share the fate of this one: those that are
-// equal to it in all bits that were looked at.
+// megaflow estimates which packets share the fate of this one: those equal to it in all bits that were examined.
 func (x *translation) megaflow(start *packet.Flow) string {
 	if start.Meets(packet.NeedsIP) {
 		x.touch(nwFrag, nwFrag.Mask())
@@ -51,7 +50,7 @@ func (x *translation) megaflow(start *packet.Flow) string {
 	return string(b)
 }
 
-// headers are the fields of a packet that a megaflow may match, in the order in which they are printed.
+// headers are the packet fields that a megaflow may match, in print order.
 var headers = []*packet.Field{ethSrc, ethDst, packet.MustField("arp_spa"), packet.MustField("arp_tpa"), ipSrc, ipDst, ipv6Src, ipv6Dst, ipv6Label, arpOp, arpSHA, arpTHA,
 	nwTOS, nwTTL, nwFrag, mplsLabel, mplsTC, mplsTTL, mplsBOS, icmpType, icmpCode, packet.MustField("icmpv6_type"), packet.MustField("icmpv6_code"),
 	ndTarget, packet.MustField("nd_sll"), packet.MustField("nd_tll"), tpSrc, tpDst, packet.MustField("udp_src"), packet.MustField("udp_dst"), packet.MustField("sctp_src"), packet.MustField("sctp_dst"), tcpFlags}

@@ -17,21 +17,21 @@ const (
 	dot1qTunnel
 )
 
-// A tag is a VLAN tag as NORMAL knows it; one without a type is none.
+// A tag is a VLAN tag as NORMAL sees it; one without a type is none.
 type tag struct {
 	ethType  uint16
 	id       uint16
-	priority uint16 // in the place where vlan_tci has it
+	priority uint16 // at the same bits as in vlan_tci
 }
 
 type tags [2]tag
 
-// carries reports whether a port that forwards whole VLANs has one.
+// carries reports whether a port that forwards whole VLANs carries one.
 func (u *bundle) carries(id uint16) bool {
 	return u.mode != access && (u.trunks == nil || u.trunks[id])
 }
 
-// admits reports why a packet with a tag may not come in; "" if it may.
+// admits reports whether a packet with a tag may come in.
 func (x *translation) admits(u *bundle, id uint16) bool {
 	switch u.mode {
 	case access:
@@ -58,7 +58,7 @@ func (x *translation) admits(u *bundle, id uint16) bool {
 	return true
 }
 
-// has reports whether the packets of a VLAN go out of a port.
+// has reports whether a VLAN's packets leave by a port.
 func (u *bundle) has(t tags) bool {
 	switch u.mode {
 	case access:
@@ -69,7 +69,7 @@ func (u *bundle) has(t tags) bool {
 	return u.carries(t[0].id)
 }
 
-// received are the tags that a packet has inside of the bridge.
+// received returns a packet's tags inside the bridge.
 func (u *bundle) received(t tags) tags {
 	ethType := t[0].ethType
 	if ethType == 0 {
@@ -86,7 +86,7 @@ func (u *bundle) received(t tags) tags {
 	return t
 }
 
-// sent are the tags with which a packet leaves.
+// sent returns the tags with which a packet leaves.
 func (u *bundle) sent(t tags) tags {
 	switch {
 	case u.mode == access:
@@ -130,7 +130,7 @@ func (x *translation) normal() {
 	x.touch(outer, packet.Uint(0x1fff))
 	number := uint32(x.packet.number(inPort))
 	in := x.bridge.ports[number]
-	from := &bundle{} // of a packet that the controller sends: a trunk
+	from := &bundle{} // for a packet from the controller: a trunk
 	switch {
 	case in != nil && in.bundle != nil:
 		from = in.bundle
@@ -177,7 +177,7 @@ func (x *translation) normal() {
 
 const broadcast = "ff:ff:ff:ff:ff:ff"
 
-// reserved reports whether an address is one that switches keep to themselves.
+// reserved reports whether switches do not forward an address.
 func reserved(mac string) bool {
 	if strings.HasPrefix(mac, "01:80:c2:00:00:0") {
 		return true
@@ -199,7 +199,7 @@ func (x *translation) normalFlood(from *bundle, vlans tags) {
 	}
 }
 
-// forward sends the packet out of a bundle, with the tags that belong there.
+// forward sends the packet out of a bundle, with the bundle's tags.
 func (x *translation) forward(to *bundle, vlans tags) {
 	if to.mode == dot1qTunnel && to.cvlans != nil {
 		x.touch(inner, packet.Uint(0xffff))

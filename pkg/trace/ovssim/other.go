@@ -9,7 +9,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// other executes an action that is kept as it was written, and reports whether those after it are executed, too.
+// other executes an action kept as text, and reports whether those after it are executed too.
 func (x *translation) other(a openflow.Other, last, bucket bool) bool {
 	switch a.Name {
 	case "bundle", "bundle_load":
@@ -30,14 +30,14 @@ func (x *translation) other(a openflow.Other, last, bucket bool) bool {
 			x.detail("delete %s", f.Name)
 		}
 	case "fin_timeout", "debug_recirc", "debug_slow", "sample":
-		// Of these a trace shows nothing, unless an exporter is configured.
+		// A trace shows nothing for these, unless an exporter is configured.
 	default:
 		x.warn("%s is not simulated", a.Name)
 	}
 	return true
 }
 
-// word is the only argument of an action.
+// word returns an action's only argument.
 func word(a openflow.Other) string {
 	if len(a.Args) == 0 {
 		return ""
@@ -50,7 +50,7 @@ func numberOf(a openflow.Other) uint64 {
 	return n
 }
 
-// bundleAction chooses a member that is up: the first one, or with hrw one by a hash.
+// bundleAction chooses a member that is up: the first, or with hrw one by hash.
 func (x *translation) bundleAction(a openflow.Other, last, bucket bool) {
 	chosen := uint32(packet.PortAny)
 	var settings []string
@@ -95,14 +95,14 @@ func (x *translation) bundleAction(a openflow.Other, last, bucket bool) {
 	x.choose16(dst, uint64(chosen)&0xffff)
 }
 
-// hashed hashes the packet by the arguments of bundle and multipath.
+// hashed hashes the packet as the arguments of bundle and multipath specify.
 func (x *translation) hashed(fields, basis string) uint32 {
 	n, _ := strconv.ParseUint(basis, 0, 32)
 	x.touchHashed(fields)
 	return x.packet.hash(fields, uint32(n))
 }
 
-// touchHashed marks the fields that a hash looks at.
+// touchHashed marks the fields that a hash reads.
 func (x *translation) touchHashed(fields string) {
 	list := []*packet.Field{ethSrc}
 	switch fields {
@@ -119,7 +119,7 @@ func (x *translation) touchHashed(fields string) {
 	}
 }
 
-// choose16 loads what bundle_load and multipath have chosen.
+// choose16 loads what bundle_load and multipath chose.
 func (x *translation) choose16(to string, n uint64) {
 	if dst, err := packet.ParseSubfield(to); err == nil {
 		dst.Set(&x.packet.Flow, packet.Uint(n))
@@ -127,7 +127,7 @@ func (x *translation) choose16(to string, n uint64) {
 	}
 }
 
-// multipath loads the number of a link that a hash chooses.
+// multipath loads the number of the link that a hash chooses.
 func (x *translation) multipath(a openflow.Other) {
 	if len(a.Args) < 6 {
 		return
@@ -203,14 +203,14 @@ func (x *translation) pushMPLS(a openflow.Other) {
 	x.touch(ethType, ethType.Mask())
 	var list [maxLabels]uint32
 	copy(list[:], append([]uint32{first}, have...))
-	if len(have) == 0 { // what is inside is no longer known
+	if len(have) == 0 { // the payload is no longer known
 		x.clearNetwork()
 	}
 	p.set(ethType, numberOf(a))
 	p.setEntries(list)
 }
 
-// clearNetwork forgets the fields above Ethernet.
+// clearNetwork clears the fields above Ethernet.
 func (x *translation) clearNetwork() {
 	for _, f := range []*packet.Field{ipSrc, ipDst, ipv6Src, ipv6Dst, ipv6Label, nwProto, nwTOS, nwTTL, nwFrag, arpSHA, arpTHA, ndTarget, tpSrc, tpDst, tcpFlags} {
 		x.packet.Set(f, packet.Value{})

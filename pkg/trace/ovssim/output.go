@@ -31,7 +31,7 @@ func (x *translation) outputAction(a openflow.Output, last, bucket bool) {
 	x.output(number, last, a.MaxLen != 0, bucket, a.Src == nil)
 }
 
-// truncate cuts the copy of the packet that the next output sends.
+// truncate truncates the copy of the packet that the next output sends.
 func (x *translation) truncate(number, most uint32) bool {
 	name := packet.PortID{Number: number}.String()
 	switch number {
@@ -90,7 +90,7 @@ func (x *translation) output(number uint32, last, truncated, bucket, explicit bo
 	}
 }
 
-// flood sends the packet to all ports but its own.
+// flood sends the packet to all ports but the one it came from.
 func (x *translation) flood(all, last bool) {
 	list := slices.DeleteFunc(slices.Sorted(maps.Keys(x.bridge.ports)), func(n uint32) bool {
 		return uint64(n) == x.packet.number(inPort) || x.bridge.ports[n].noFlood && !all
@@ -137,7 +137,7 @@ func (x *translation) send(number uint32, last, truncated bool) {
 	x.emit(p.datapath)
 }
 
-// enter takes the packet into the bridge of a port, as if it had come in there.
+// enter takes the packet into a port's bridge, as if it had come in there.
 func (x *translation) enter(p *port, last bool) {
 	pkt, tracked, mpls, stack, set, home := x.packet, x.tracked, x.wasMPLS, x.stack, x.set, x.bridge
 	x.stack, x.set = nil, nil
@@ -160,7 +160,7 @@ func (x *translation) enter(p *port, last bool) {
 	x.exit, x.failure = false, ""
 }
 
-// controller sends the packet to the controller, which changes nothing.
+// controller sends the packet to the controller, without changing it.
 func (x *translation) controller(c openflow.Controller) {
 	x.commit()
 	id := x.recirculation(fmt.Sprintf("controller %x %s", c.Userdata, x.frozen(x.table)))
@@ -171,14 +171,14 @@ func (x *translation) controller(c openflow.Controller) {
 	x.emit(action)
 }
 
-// userspace is the datapath action that has ovs-vswitchd send the packet to the controller.
+// userspace returns the datapath action by which ovs-vswitchd sends the packet to the controller.
 func userspace(c openflow.Controller, quiet bool, id uint32, cookie uint64) string {
 	number := map[bool]int{true: 1}
 	return fmt.Sprintf("userspace(pid=0,controller(reason=%d,dont_send=%d,continuation=%d,recirc_id=%d,rule_cookie=%s,controller_id=%d,max_len=%d))",
 		controllerReason(c.Reason), number[quiet], number[c.Pause], id, hex(cookie), c.ID, c.MaxLen)
 }
 
-// controllerReason is the number of a reason (ovs-actions(7), "The controller action").
+// controllerReason returns a reason's number (ovs-actions(7), "The controller action").
 func controllerReason(name string) int {
 	if n := slices.Index([]string{"no_match", "action", "invalid_ttl", "action_set", "group", "packet_out"}, name); n >= 0 {
 		return n

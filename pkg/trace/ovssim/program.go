@@ -9,11 +9,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// A program is a flow as it is executed and reported.
+// A program is a flow, ready to execute and report.
 type program struct {
 	ops    []op
 	cookie uint64
-	text   string // of the lookup that finds it
+	text   string // for the lookup that finds it
 	step   openflow.Step
 }
 
@@ -24,7 +24,7 @@ type op struct {
 	inside []op // of clone and ct
 }
 
-// program is the program of a flow.
+// program returns a flow's program.
 func (b *bridge) program(index int) *program {
 	if p := b.programs[index].Load(); p != nil {
 		return p
@@ -41,7 +41,7 @@ func (b *bridge) program(index int) *program {
 	return p
 }
 
-// nameOutputs gives outputs the names of their ports, if there are to be names.
+// nameOutputs gives outputs the names of their ports, if the trace uses names.
 func (b *bridge) nameOutputs(list openflow.Actions) openflow.Actions {
 	if !b.named {
 		return list
@@ -58,7 +58,7 @@ func (b *bridge) nameOutputs(list openflow.Actions) openflow.Actions {
 	return named
 }
 
-// compile makes ops of actions. "drop" is the empty list.
+// compile turns actions into ops. "drop" is the empty list.
 func compile(list openflow.Actions) []op {
 	ops := make([]op, 0, len(list))
 	for _, a := range list {
@@ -98,7 +98,7 @@ func reversible(ops []op) bool {
 	return true
 }
 
-// outputs reports the port that an action sends to for certain.
+// outputs returns the port that an action certainly sends to.
 func outputs(a openflow.Action) (uint32, bool) {
 	o, ok := a.(openflow.Output)
 	if !ok || o.Src != nil || o.MaxLen != 0 {

@@ -14,17 +14,16 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// A Host is where Read looks; a [node.Host] is one.
+// A Host is what Read reads from; a [node.Host] is one.
 type Host interface {
 	Vswitch(ctx context.Context) (ovsdb.Reader, error)
 	Control(ctx context.Context, daemon, command string, args ...string) (string, error)
 	Dump(ctx context.Context, bridge string, kind node.DumpKind) (string, error)
 }
 
-// Read gathers what a node's switch depends on, live or as it was saved. The
-// flows of a bridge must be there, or the bridge is left out; of all the rest
-// each error says what will be assumed or taken for empty. Without the database and without
-// any flows there is no source.
+// Read gathers what a node's switch depends on, live or saved. A bridge without flows is left out; for anything else
+// that is missing, an error says what is assumed or taken as empty. With neither the database nor any flows there is no
+// source.
 func Read(ctx context.Context, h Host) (*Source, []error) {
 	var rows struct {
 		Bridges    []vswitch.Bridge
@@ -68,8 +67,8 @@ func Read(ctx context.Context, h Host) (*Source, []error) {
 	return s, missing
 }
 
-// assume fills in what was not saved of the bridges and is known all the same: the database has their ports, and the option
-// of OVN's tunnels is the same in every release. Without them all that goes to another node would be dropped.
+// assume fills in what was not saved but can be derived: the database has the bridges' ports, and the option of OVN's
+// tunnels is the same in every release. Without them, everything for other nodes would be dropped.
 func (s *Source) assume() {
 	r := indexRows(*s)
 	for i := range s.Bridges {

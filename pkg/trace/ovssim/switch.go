@@ -15,8 +15,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// A Source is what is known of a node's switch. What is left out is taken for
-// empty, but without Datapath the ports of the datapath go by name.
+// A Source is what is known of a node's switch. What is missing is taken as empty, but without Datapath the datapath's
+// ports go by name.
 type Source struct {
 	Bridges []BridgeSource
 
@@ -27,34 +27,34 @@ type Source struct {
 
 	// Replies of ovs-vswitchd to control commands.
 	Datapath    string // dpif/show: the datapath's port numbers
-	Routes      string // ovs/route/show: where tunnels leave
+	Routes      string // ovs/route/show: where tunnels leave the node
 	Neighbours  string // tnl/neigh/show: MAC addresses of the other ends
 	TunnelPorts string // tnl/ports/show -v: where tunnels arrive
 
-	// The connections that are tracked, by the type of their datapath: "system", "netdev". Where they are not nil, a
-	// packet is one of the connection that it belongs to; without them all are new.
+	// Connections are the tracked connections by type of datapath: "system", "netdev". If not nil, a packet belongs to
+	// its connection among them; otherwise all connections are new.
 	Connections map[string][]openflow.Connection
 
-	Names bool // traces name ports, as ofproto/trace does with --names
+	Names bool // use port names in traces, like ofproto/trace --names
 }
 
-// A BridgeSource is what is known of a bridge beside its rows.
+// A BridgeSource is what is known of a bridge besides its rows.
 type BridgeSource struct {
 	Name   string
-	Flows  []openflow.FlowEntry // must not be written to afterwards
+	Flows  []openflow.FlowEntry // must not be modified afterwards
 	Groups []openflow.GroupEntry
 	Ports  []openflow.PortDesc // nil: not read
 	TLVs   []openflow.TLV      // nil: not read
 	FDB    []openflow.FDBEntry
 
-	// Flood is the order in which NORMAL floods, by the names of the Port rows. No
-	// dump tells it; ports that are not named come last, by their numbers.
+	// Flood is the order in which NORMAL floods, as names of Port rows. No dump shows it; ports that are not named come
+	// last, by number.
 	Flood []string
 
-	native bool // routes and neighbours of tunnels are known
+	native bool // tunnel routes and neighbours are known
 }
 
-// A Switch is the bridges of a node, ready for traces. It may be used concurrently.
+// A Switch is a node's bridges, ready for traces. It is safe for concurrent use.
 type Switch struct {
 	bridges     []*bridge
 	names       bool
@@ -67,19 +67,19 @@ type bridge struct {
 	name       string
 	title      string // in traces
 	classifier *openflow.Classifier
-	programs   []atomic.Pointer[program] // of the flows, made when they are first met
+	programs   []atomic.Pointer[program] // of the flows, compiled on first use
 	groups     map[uint32]*group
 	ports      map[uint32]*port
 	names      map[string]*port
-	bundles    []*bundle // in the order in which NORMAL floods
+	bundles    []*bundle // in NORMAL's flooding order
 	tlvs       []openflow.TLV
 	fdb        map[fdbKey]*bundle
 	userspace  bool // the datapath is ovs-vswitchd's own
-	native     bool // Open vSwitch makes the headers of tunnels
+	native     bool // Open vSwitch builds the tunnel headers
 	bpdu       bool // reserved addresses are forwarded too
 	snooping   bool
-	named      bool    // traces name ports
-	tracker    tracker // nil: connections are unknown
+	named      bool    // use port names in traces
+	tracker    tracker // nil: unknown connections
 }
 
 type fdbKey struct {
@@ -95,7 +95,7 @@ type port struct {
 	bundle    *bundle
 	patch     bool
 	peer      *port
-	datapath  string // its number in the datapath, or its name; "" if it has none
+	datapath  string // its number or name in the datapath; "" if it has none
 	tunnel    *tunnel
 	noReceive bool
 	noForward bool
@@ -103,7 +103,7 @@ type port struct {
 	live      bool
 	addressed bool // the host has an address on it
 	bfd       bool
-	bfdMAC    string // to which alone its packets come; "" for any
+	bfdMAC    string // required destination MAC address of BFD; "": any
 }
 
 // A bundle is a Port row: an interface, or several that are bonded.
@@ -114,11 +114,11 @@ type bundle struct {
 	vlan         uint16
 	trunks       map[uint16]bool // nil: all
 	cvlans       map[uint16]bool // nil: all
-	ethType      uint16          // of the outer tag, of a dot1q-tunnel
+	ethType      uint16          // of the outer tag, for a dot1q-tunnel
 	priorityTags string          // "never", "if-nonzero" or "always"
 	protected    bool
 	bond         bool
-	mirrored     bool // nothing but a mirror sends to it
+	mirrored     bool // only a mirror sends to it
 }
 
 // NewSwitch prepares a switch.
@@ -154,7 +154,7 @@ func NewSwitch(s Source) *Switch {
 	return sw
 }
 
-// rows finds the rows of the database by what they are called.
+// rows indexes the database's rows.
 type rows struct {
 	bridges    map[string]*vswitch.Bridge
 	ports      map[ovsdb.UUID]*vswitch.Port
@@ -175,7 +175,7 @@ func indexRows(s Source) rows {
 	return r
 }
 
-// interfacesOf are the interfaces of a port.
+// interfacesOf returns a port's interfaces.
 func (r rows) interfacesOf(port ovsdb.UUID) []*vswitch.Interface {
 	var list []*vswitch.Interface
 	if p := r.ports[port]; p != nil {
@@ -199,7 +199,7 @@ func (sw *Switch) newBridge(s BridgeSource, r rows, numbers map[string]string, p
 		b.ports[p.number] = p
 	}
 	if row := r.bridges[s.Name]; row != nil {
-		// Where tunnels lead is unknown without both.
+		// Without both, tunnel destinations are unknown.
 		b.userspace = row.DatapathType == "netdev" || row.DatapathType == "dummy"
 		b.native = b.userspace && s.native
 		b.bpdu = row.OtherConfig["forward-bpdu"] == "true"
@@ -240,7 +240,7 @@ func place(order []string, name string) int {
 	return len(order)
 }
 
-// classify prepares flows and groups, in which ports may go by name.
+// classify prepares flows and groups, which may refer to ports by name.
 func (b *bridge) classify(s BridgeSource, names bool) {
 	flows := slices.Clone(s.Flows)
 	for i := range flows {
@@ -254,7 +254,7 @@ func (b *bridge) classify(s BridgeSource, names bool) {
 	}
 }
 
-// knowPorts gives in_port the number of the port that it names, and the name if there are to be names.
+// knowPorts gives in_port the number of the port that it names, and the name if the trace uses names.
 func (b *bridge) knowPorts(m openflow.Match, names bool) openflow.Match {
 	for i, t := range m.Terms {
 		if t.Port == (packet.PortID{}) || !names && t.Port.Name == "" {
@@ -273,7 +273,7 @@ func (b *bridge) knowPorts(m openflow.Match, names bool) openflow.Match {
 	return m
 }
 
-// id is the port by number and name. LOCAL is not called by its name.
+// id returns the port's number and name. LOCAL is not referred to by name.
 func (p *port) id() packet.PortID {
 	if p.number >= packet.PortMax {
 		return packet.PortID{Number: p.number}
@@ -281,7 +281,7 @@ func (p *port) id() packet.PortID {
 	return packet.PortID{Number: p.number, Name: p.name}
 }
 
-// addBundle adds a row of Port, with the interfaces that have an OpenFlow port.
+// addBundle adds a Port row, with its interfaces that have an OpenFlow port.
 func (b *bridge) addBundle(row *vswitch.Port, r rows, peers map[*port]string) {
 	u := newBundle(row)
 	for _, i := range r.interfacesOf(row.UUID) {
@@ -303,7 +303,7 @@ func (b *bridge) addBundle(row *vswitch.Port, r rows, peers map[*port]string) {
 	}
 }
 
-// portOf is the OpenFlow port of an interface.
+// portOf returns an interface's OpenFlow port.
 func (b *bridge) portOf(i *vswitch.Interface) *port {
 	if len(i.OFPort) > 0 {
 		return b.ports[uint32(i.OFPort[0])]
@@ -316,7 +316,7 @@ func (b *bridge) portOf(i *vswitch.Interface) *port {
 	return nil
 }
 
-// cut is a name as OpenFlow cuts it.
+// cut truncates a name as OpenFlow does.
 func cut(name string) string {
 	const most = 15
 	if len(name) > most {
@@ -325,7 +325,7 @@ func cut(name string) string {
 	return name
 }
 
-// find is the port of a number or name, nil if there is none.
+// find returns the port with a number or name; nil if there is none.
 func (b *bridge) find(id packet.PortID) *port {
 	if id.Name == "" || id.Number != 0 {
 		return b.ports[id.Number]
@@ -443,7 +443,7 @@ func parseNeighbours(text string) []neighbour {
 	return list
 }
 
-// A tunnelPort is a line of tnl/ports/show -v: packets that match it are taken off the tunnel.
+// A tunnelPort is a line of tnl/ports/show -v: matching packets are decapsulated.
 type tunnelPort struct {
 	number string // in the datapath
 	match  openflow.Match
@@ -468,7 +468,7 @@ func parseTunnelPorts(text string) []tunnelPort {
 	return list
 }
 
-// tunnelTerms are the terms of a match that attributes of a packet stand for.
+// tunnelTerms returns the match terms for a packet's attributes.
 func tunnelTerms(attrs openflow.Attrs) []string {
 	var terms []string
 	for _, a := range attrs {
@@ -485,7 +485,7 @@ func tunnelTerms(attrs openflow.Attrs) []string {
 	return terms
 }
 
-// tunnelFields are the fields by which tnl/ports/show knows packets.
+// tunnelFields maps the fields by which tnl/ports/show identifies packets.
 var tunnelFields = map[string]string{
 	"eth dst": "dl_dst", "ipv4 dst": "nw_dst", "ipv4 proto": "nw_proto", "ipv6 dst": "ipv6_dst", "ipv6 proto": "nw_proto", "udp dst": "udp_dst",
 }

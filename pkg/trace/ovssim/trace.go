@@ -9,27 +9,27 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// Options are those of ofproto/trace.
+// Options are the options of ofproto/trace.
 type Options struct {
-	// Next are the states of connection tracking in which the packet comes back, one after the other, as --ct-next
-	// gives them. When there are no more it is the state of the packet's connection, trk|new where that is unknown.
+	// Next are the connection tracking states in which the packet comes back, in order, as --ct-next gives them. After
+	// the last, it is the state of the packet's connection, trk|new if that is unknown.
 	Next []uint32
-	// Actions are executed in the place of the first lookup if they are not nil, as ofproto/trace-packet-out does.
+	// Actions, if not nil, replace the first lookup, as in ofproto/trace-packet-out.
 	Actions openflow.Actions
 }
 
-// The limits of Open vSwitch.
+// Open vSwitch's limits.
 const (
-	maxDepth     = 64       // resubmits below each other that go back to earlier tables
-	maxResubmits = 64 * 64  // lookups in a pass
+	maxDepth     = 64       // nested resubmits back to earlier tables
+	maxResubmits = 64 * 64  // lookups per pass
 	maxStack     = 64 << 10 // bytes
-	maxPasses    = 4096     // recirculations of a trace, from 3.5 on
-	maxOutput    = 4 << 20  // bytes of datapath actions that are kept; ours
-	maxLines     = 1 << 18  // of a trace; ours
+	maxPasses    = 4096     // recirculations per trace, since 3.5
+	maxOutput    = 4 << 20  // bytes of datapath actions kept; our limit
+	maxLines     = 1 << 18  // per trace; our limit
 )
 
-// Trace follows a packet through the tables of a bridge, and through those of other bridges that it enters, to the
-// reply that ofproto/trace would give. The bridge must be one of the switch.
+// Trace follows a packet through the tables of a bridge and of other bridges that it enters, and returns the reply that
+// ofproto/trace would give. The bridge must be one of the switch.
 func (sw *Switch) Trace(bridge string, p packet.Flow, o Options) (*openflow.Trace, error) {
 	b := sw.bridge(bridge)
 	if b == nil {
@@ -60,7 +60,7 @@ func (sw *Switch) Trace(bridge string, p packet.Flow, o Options) (*openflow.Trac
 	return &t.reply, nil
 }
 
-// bridgeNames are the names of the bridges.
+// bridgeNames returns the bridges' names.
 func (sw *Switch) bridgeNames() []string {
 	var names []string
 	for _, b := range sw.bridges {
@@ -87,13 +87,13 @@ type tracer struct {
 	queue []*resumption
 	ids   map[string]uint32 // of recirculations, by what they resume
 	lines int
-	room  []openflow.Node  // for lines to come
+	room  []openflow.Node  // for future lines
 	links []*openflow.Node // to such lines
 
 	translation translation // the current pass
 }
 
-// A resumption is what a pass begins with.
+// A resumption is the starting state of a pass.
 type resumption struct {
 	packet    frame
 	bridge    *bridge
@@ -103,20 +103,20 @@ type resumption struct {
 	nat       *openflow.NAT
 	stack     []saved
 	set       []op // the action set
-	ops       []op // in the place of the first lookup; nil: a lookup
+	ops       []op // instead of the first lookup; nil: look up
 	packetOut bool
 	recirc    *openflow.Recirc
 
-	connection *connection // the state is its own; nil: that of Options, or new
+	connection *connection // whose state the packet has; nil: that of Options, or new
 }
 
-// A saved value is an entry of the stack of push and pop.
+// A saved value is an entry of the push and pop stack.
 type saved struct {
 	value packet.Value
 	bits  int
 }
 
-// stackSize is how many bytes Open vSwitch needs for a stack.
+// stackSize returns how many bytes Open vSwitch needs for a stack.
 func stackSize(list []saved) int {
 	n := 0
 	for _, s := range list {
@@ -125,7 +125,7 @@ func stackSize(list []saved) int {
 	return n
 }
 
-// resume gives the packet what connection tracking would give it.
+// resume gives the packet the fields that connection tracking would set.
 func (t *tracer) resume(r *resumption) {
 	recirc := &openflow.Recirc{ID: r.id, Conntrack: true}
 	r.packet.set(ctZone, uint64(r.zone))
@@ -182,14 +182,14 @@ func (t *tracer) pass(r *resumption) {
 	t.reply.Passes = append(t.reply.Passes, p)
 }
 
-// name gives in_port its name, if there are to be names.
+// name gives in_port its name, if the trace uses names.
 func (t *tracer) name(b *bridge, p *packet.Flow) {
 	if port := b.ports[p.InPort().Number]; t.sw.names && port != nil {
 		p.SetInPort(port.id())
 	}
 }
 
-// unwrapped joins datapath actions. The last one needs no clone: nothing comes after it.
+// unwrapped joins datapath actions. The last needs no clone: nothing comes after it.
 func unwrapped(list []string) string {
 	last := list[len(list)-1]
 	if inside, ok := strings.CutPrefix(last, "clone("); ok {
@@ -198,7 +198,7 @@ func unwrapped(list []string) string {
 	return join(list)
 }
 
-// recirculation is the id under which a pass is resumed: equal ones have one.
+// recirculation returns the id under which a pass resumes; equal passes share one.
 func (t *tracer) recirculation(key string) uint32 {
 	id := t.ids[key]
 	if id == 0 {

@@ -17,10 +17,10 @@ type translation struct {
 	table  int
 	cookie uint64
 
-	packet   frame       // as the actions have made it
+	packet   frame       // as modified by the actions
 	base     frame       // as the datapath has it so far
-	priority uint64      // of the packet as it came
-	mask     packet.Flow // the bits that were looked at or written
+	priority uint64      // the packet's original one
+	mask     packet.Flow // the bits examined or written
 	stack    []saved
 	set      []op // the action set
 	out      []string
@@ -30,26 +30,26 @@ type translation struct {
 	nodes *[]*openflow.Node // where the next line goes
 
 	depth, resubmits int
-	exit             bool // no more actions of this list and those around it
+	exit             bool // stop this list of actions and those around it
 	failure          string
 	freezing         bool // the rest waits for a recirculation
 	hash             string
-	pause            *openflow.Controller // resumes it; nil: none does
+	pause            *openflow.Controller // the controller action that resumes it; nil: none
 	wasMPLS          bool
 	tracked          bool // connection tracking has seen the packet
 	nat              *openflow.NAT
 	grouped          bool       // the action set has a group
-	clauses          []int      // that led to what the last lookup found
+	clauses          []int      // conjunction flows that led to the last lookup's result
 	came             netip.Addr // where the packet's tunnel ended
-	wrapped          bool       // it goes on as what is inside of a tunnel
-	sentTunnel       string     // the tunnel key that the datapath has
+	wrapped          bool       // it continues as a tunnel's payload
+	sentTunnel       string     // the tunnel key set in the datapath
 	inSet            bool
 }
 
 // report adds a line.
 func (x *translation) report(kind openflow.NodeKind, text string) *openflow.Node {
 	if len(x.room) == 0 {
-		x.room = make([]openflow.Node, 64) // one by one they cost more than the rest
+		x.room = make([]openflow.Node, 64) // one by one they cost more than everything else
 	}
 	n := &x.room[0]
 	x.room = x.room[1:]
@@ -59,7 +59,7 @@ func (x *translation) report(kind openflow.NodeKind, text string) *openflow.Node
 	return n
 }
 
-// expect makes room for the lines below a node.
+// expect allocates space for the lines below a node.
 func (x *translation) expect(n *openflow.Node, lines int) {
 	if len(x.links) < lines {
 		x.links = make([]*openflow.Node, max(lines, 128))
@@ -120,7 +120,7 @@ func (x *translation) begin(r *resumption) {
 	}
 	entry := x.home.ports[uint32(x.base.number(inPort))]
 	if r.id != 0 {
-		entry = nil // it has been received before
+		entry = nil // it was received before
 	}
 	ops := r.ops
 	if !r.packetOut {
@@ -146,8 +146,7 @@ func (x *translation) enters(b *bridge) *openflow.Node {
 	return n
 }
 
-// ownBFD reports whether the packet is one by which ovs-vswitchd itself looks
-// after a port (ovs-vswitchd.conf.db(5), "BFD").
+// ownBFD reports whether ovs-vswitchd itself handles the packet to monitor a port (ovs-vswitchd.conf.db(5), "BFD").
 func (x *translation) ownBFD(p *port) bool {
 	const bfdPort = 3784
 	q := &x.packet
@@ -161,7 +160,7 @@ func (x *translation) ownBFD(p *port) bool {
 	return true
 }
 
-// miss is what a lookup without match executes: nothing.
+// miss is what a lookup executes without a match: nothing.
 var miss = program{}
 
 // lookup finds the program that the packet matches in a table, as if it had come in by a port.
@@ -173,7 +172,7 @@ func (x *translation) lookup(table int, port uint64, received bool) *program {
 		defer p.SetInPort(name)
 	}
 	if x.packet.number(nwFrag)&1 != 0 {
-		// The ports of fragments count as unknown, of the first one too.
+		// Ports of fragments count as unknown, even in the first fragment.
 		src, dst := p.Get(tpSrc), p.Get(tpDst)
 		p.Set(tpSrc, packet.Value{})
 		p.Set(tpDst, packet.Value{})
@@ -195,7 +194,7 @@ func (x *translation) found(p *program) *openflow.Node {
 	if p != &miss {
 		n := x.report(openflow.NodeTable, p.text)
 		n.Step = &p.step
-		x.expect(n, max(1, 2*len(p.ops))) // most are followed by what comes of them
+		x.expect(n, max(1, 2*len(p.ops))) // most are followed by their effects
 		for _, i := range x.clauses {
 			x.detail("conj. %s", x.bridge.classifier.Flow(i).Match.String())
 		}
@@ -204,7 +203,7 @@ func (x *translation) found(p *program) *openflow.Node {
 	}
 	text, step := "No match.", openflow.Step{Table: x.table, Miss: openflow.MissDrop, MatchText: "No match."}
 	if x.bridge != x.home {
-		// For those Open vSwitch reports its internal flow.
+		// Open vSwitch reports its internal flow for these.
 		text = "reg0=0x2, priority 0"
 		step.MatchText = "reg0=0x2"
 	}
@@ -213,7 +212,7 @@ func (x *translation) found(p *program) *openflow.Node {
 	return n
 }
 
-// within reports whether there is room for another lookup.
+// within reports whether the limits allow another lookup.
 func (x *translation) within() bool {
 	switch {
 	case x.depth >= maxDepth:
@@ -268,7 +267,7 @@ func (x *translation) resubmit(port uint64, table int, original bool, last bool,
 	x.cookie, x.table = cookie, from
 }
 
-// swapTuple exchanges the packet's addresses and ports with those of the packet that its connection began with.
+// swapTuple swaps the packet's addresses and ports with those of the original packet of its connection.
 func (x *translation) swapTuple() {
 	pairs := tuple4
 	if x.packet.Meets(packet.NeedsIPv6) {
@@ -309,14 +308,14 @@ func (x *translation) finish() {
 	x.recirculate(0)
 }
 
-// recirculate adds what brings the packet back, unless the controller does.
+// recirculate adds the action that brings the packet back, unless the controller does.
 func (x *translation) recirculate(table int) uint32 {
 	id := x.recirculation(x.frozen(table))
 	switch {
 	case x.pause != nil && !x.wrapped:
 		return 0 // a trace sends nothing
 	case x.pause != nil:
-		// Below the header of a tunnel it supposes that it does.
+		// Below a tunnel header, a trace assumes that it sends.
 		x.emit(userspace(*x.pause, false, id, x.cookie))
 	default:
 		if x.hash != "" {
@@ -328,7 +327,7 @@ func (x *translation) recirculate(table int) uint32 {
 	return id
 }
 
-// frozen is equal for what resumes with all the same.
+// frozen returns a key that is equal for passes that resume with the same state.
 func (x *translation) frozen(table int) string {
 	var words [32]uint64
 	var room [512]byte
@@ -372,7 +371,7 @@ var frozenFields = func() packet.Pattern {
 	return packet.NewPattern(&mask)
 }()
 
-// isolated runs f and puts back what a copy of the packet may change.
+// isolated runs f and restores what a copy of the packet may change.
 func (x *translation) isolated(f func()) {
 	packet, stack, set := x.packet, x.stack, x.set
 	x.stack = append([]saved(nil), stack...)
@@ -381,8 +380,8 @@ func (x *translation) isolated(f func()) {
 	x.packet, x.stack, x.set = packet, stack, set
 }
 
-// touchPart marks a sub-field as looked at or written.
+// touchPart marks a sub-field as examined or written.
 func (x *translation) touchPart(s packet.Subfield) { x.touch(s.Field, s.Mask()) }
 
-// touch marks bits of the packet as looked at or written.
+// touch marks bits of the packet as examined or written.
 func (x *translation) touch(f *packet.Field, bits packet.Value) { x.mask.SetMasked(f, bits, bits) }

@@ -12,7 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// A tunnel is how an interface wraps packets (ovs-vswitchd.conf.db(5), "Tunnel Options").
+// A tunnel is how an interface encapsulates packets (ovs-vswitchd.conf.db(5), "Tunnel Options").
 type tunnel struct {
 	kind       string // geneve, vxlan, gre, stt
 	remote     netip.Addr
@@ -20,23 +20,23 @@ type tunnel struct {
 	remoteFlow bool
 	localFlow  bool
 	key        uint64
-	keyFlow    bool // the packet's tun_id is the key
+	keyFlow    bool // the key is the packet's tun_id
 	keyed      bool // there is a key
 	ttl        uint64
 	ttlInherit bool
 	tos        uint64
 	tosInherit bool
-	fragment   bool // routers may
+	fragment   bool // routers may fragment
 	checksum   bool
 	port       uint16
 }
 
-// tunnelKinds are the types of interfaces that are tunnels, with the numbers that the datapath and UDP have for them.
+// tunnelKinds are the interface types that are tunnels, with their numbers in the datapath and UDP.
 var tunnelKinds = map[string]struct{ datapath, port int }{
 	"geneve": {5, 6081}, "vxlan": {4, 4789}, "gre": {3, 0}, "ip6gre": {3, 0}, "stt": {0, 7471}, "erspan": {0, 0}, "gtpu": {0, 2152}, "bareudp": {0, 6635},
 }
 
-// newTunnel is the tunnel of an interface, nil if it is none.
+// newTunnel returns an interface's tunnel; nil if it is none.
 func newTunnel(i *vswitch.Interface) *tunnel {
 	kind, ok := tunnelKinds[i.Type]
 	if !ok {
@@ -67,7 +67,7 @@ func newTunnel(i *vswitch.Interface) *tunnel {
 	return t
 }
 
-// device is the name that the datapath's port for all tunnels of a kind has.
+// device returns the name of the datapath's port for all tunnels of a kind.
 func (t *tunnel) device() string {
 	switch {
 	case t.kind == "geneve":
@@ -78,13 +78,13 @@ func (t *tunnel) device() string {
 	return t.kind + "_sys"
 }
 
-// end reads an address of a tunnel, or that the packet says it.
+// end parses a tunnel address, or reports that the packet sets it.
 func end(s string) (addr netip.Addr, flow bool) {
 	addr, _ = netip.ParseAddr(s)
 	return addr, s == "flow"
 }
 
-// wrap gives the packet the tunnel fields with which it is sent.
+// wrap sets the packet's tunnel fields for sending.
 func (x *translation) wrap(t *tunnel) {
 	p := &x.packet
 	address := func(a netip.Addr, v4, v6 *packet.Field) {
@@ -118,7 +118,7 @@ func (x *translation) wrap(t *tunnel) {
 			x.touch(nwTOS, nwTOS.Mask())
 			tos = inner & 0xfc
 		}
-		if inner&3 == 3 { // congestion is told by the outer header when it occurs there
+		if inner&3 == 3 { // the outer header signals congestion if it occurs there
 			tos |= 2
 		} else {
 			tos |= inner & 3
@@ -142,8 +142,7 @@ const (
 	flagKey      = 8
 )
 
-// destination is where the packet's tunnel fields send it, and origin where they say that it comes from; unspecified if
-// nowhere.
+// destination is the packet's tunnel destination, and origin its tunnel source; unspecified if there is none.
 func (p *frame) destination() netip.Addr { return p.either(tunDst, tunIPv6Dst) }
 
 func (p *frame) origin() netip.Addr { return p.either(tunSrc, tunIPv6Src) }
@@ -155,8 +154,8 @@ func (p *frame) either(v4, v6 *packet.Field) netip.Addr {
 	return p.Addr(v6)
 }
 
-// sendTunnel sends the packet into a tunnel, and returns the packet as it is
-// after that: if it is not sent, the tunnel fields of the port stay.
+// sendTunnel sends the packet into a tunnel, and returns the packet as it is afterwards: if not sent, it keeps the
+// port's tunnel fields.
 func (x *translation) sendTunnel(p *port, last, truncated bool) frame {
 	before := x.packet
 	x.wrap(p.tunnel)
@@ -184,7 +183,7 @@ func (x *translation) sendTunnel(p *port, last, truncated bool) frame {
 	return before
 }
 
-// tunnelKey is the datapath action that gives the packet its tunnel.
+// tunnelKey returns the datapath action that sets the packet's tunnel.
 func (p *frame) tunnelKey(t *tunnel, tlvs []openflow.TLV) string {
 	var words []string
 	add := func(ok bool, format string, arg any) {
@@ -219,7 +218,7 @@ func (p *frame) tunnelKey(t *tunnel, tlvs []openflow.TLV) string {
 	return "set(tunnel(" + join(words) + "))"
 }
 
-// carried are the Geneve options that the packet has, in the order of its fields.
+// carried returns the packet's Geneve options, in field order.
 func (p *frame) carried(tlvs []openflow.TLV) []openflow.TLV {
 	var list []openflow.TLV
 	for i := range 64 {
@@ -235,7 +234,7 @@ func (p *frame) carried(tlvs []openflow.TLV) []openflow.TLV {
 	return list
 }
 
-// options writes the Geneve options of the packet as the datapath does.
+// options formats the packet's Geneve options as the datapath does.
 func (p *frame) options(tlvs []openflow.TLV) string {
 	var b strings.Builder
 	for _, t := range p.carried(tlvs) {
@@ -248,7 +247,7 @@ func (p *frame) options(tlvs []openflow.TLV) string {
 	return b.String()
 }
 
-// pushHeader puts the outer headers before the packet, and follows it out of the port that leads to the other end.
+// pushHeader prepends the outer headers to the packet, and follows it out of the port that leads to the other end.
 func (x *translation) pushHeader(p *port, last, truncated bool) {
 	to := x.packet.destination()
 	from := x.packet.origin()
@@ -307,7 +306,7 @@ func (x *translation) pushHeader(p *port, last, truncated bool) {
 	x.packet, x.base = before, base
 }
 
-// header is the outer header as the datapath writes it.
+// header returns the outer header as the datapath writes it.
 func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (string, bool) {
 	t, q := p.tunnel, &x.packet
 	kind := tunnelKinds[t.kind]
@@ -367,7 +366,7 @@ func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (str
 	return fmt.Sprintf("size=%d,type=%d,eth(dst=%s,src=%s,dl_type=0x%04x),%s,%s", size, kind.datapath, mac, out.addr, ethType, network, inside), true
 }
 
-// critical reports whether a receiver that does not know an option has to drop the packet.
+// critical reports whether a receiver that does not know an option must drop the packet.
 func (p *frame) critical(tlvs []openflow.TLV) bool {
 	return slices.ContainsFunc(p.carried(tlvs), func(t openflow.TLV) bool { return t.Type&0x80 != 0 })
 }
@@ -380,7 +379,7 @@ func (p *frame) optionBytes(tlvs []openflow.TLV) int {
 	return n
 }
 
-// outward makes the packet the outer one.
+// outward turns the packet into the outer one.
 func (x *translation) outward(p *frame, t *tunnel, mac, own string, from, to netip.Addr) {
 	text := func(f *packet.Field, s string) {
 		if v, _, err := f.ParseValue(s); err == nil {
@@ -413,8 +412,8 @@ func (x *translation) outward(p *frame, t *tunnel, mac, own string, from, to net
 	p.set(tpDst, uint64(t.port))
 }
 
-// route is the most specific route to an address for packets with a mark, and
-// the port it leaves by. An address that they are to come from has to be here.
+// route returns the most specific route to an address for packets with a mark, and its output port. The source address,
+// if given, must be local.
 func (sw *Switch) route(mark uint64, from, to netip.Addr) (route, *port) {
 	if !from.IsUnspecified() && !slices.ContainsFunc(sw.routes, func(r route) bool { return r.local && r.to.Addr() == from && r.mark == mark }) {
 		return route{}, nil
@@ -447,8 +446,8 @@ func (sw *Switch) neighbour(addr netip.Addr, bridge string) (string, bool) {
 	return "", false
 }
 
-// terminates is the tunnel port of the datapath that takes the packet when it is
-// sent to a port of the host; "" if none does.
+// terminates returns the datapath's tunnel port that accepts the packet when it is sent to a port of the host; "" if
+// none does.
 func (x *translation) terminates(p *port) string {
 	if !x.bridge.native || !p.addressed {
 		return ""

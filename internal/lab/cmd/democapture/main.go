@@ -1,5 +1,5 @@
-// Command democapture makes the captures that are in the binary: of a lab that is
-// healthy, and of the same lab with three faults. See package demo.
+// Command democapture makes the captures in the binary: of a healthy lab, and of the same lab with three faults. See
+// package demo.
 //
 //	democapture OVNCTL DIR
 package main
@@ -23,10 +23,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/archive"
 )
 
-// place is where the lab lives: evidence shows paths, and they are to say nothing of who made it.
+// place is the lab's directory: evidence shows paths, which must not reveal who made it.
 const place = "/tmp/demo"
 
-// patience is how long a condition of the lab is waited for.
+// patience is how long to wait for a condition of the lab.
 const patience = 2 * time.Minute
 
 func main() {
@@ -70,7 +70,7 @@ type demo struct {
 	ovnctl, dir string
 }
 
-// use sends some traffic, so that routers learn their neighbours and connections are tracked.
+// use sends traffic, so that routers learn their neighbours and connections are tracked.
 func (d *demo) use(ctx context.Context) error {
 	for _, p := range []struct {
 		from, to, proto string
@@ -90,7 +90,8 @@ func (d *demo) use(ctx context.Context) error {
 	return d.settle(ctx)
 }
 
-// spoil breaks three things: a port in a network policy, what a gateway router knows of its neighbour, and the uplink of a node.
+// spoil breaks three things: a port in a network policy, a gateway router's entry for its neighbour, and a node's
+// uplink.
 func (d *demo) spoil(ctx context.Context) error {
 	acl, err := d.one(ctx, "ovn-nbctl", "ACL", "name=NP\\:bank\\:allow-shop\\:Ingress\\:0")
 	if err != nil {
@@ -119,7 +120,8 @@ func (d *demo) spoil(ctx context.Context) error {
 	return err
 }
 
-// keepFlow writes the flow of node2 that denies bank/vault-2 what no policy allows, as ovs-ofctl prints it: something to decode.
+// keepFlow writes the flow of node2 that denies bank/vault-2 what no policy allows, as ovs-ofctl prints it: input for
+// decode.
 func (d *demo) keepFlow(ctx context.Context) error {
 	out, err := d.Run(ctx, "node2", "ovs-ofctl", "dump-flows", "br-int")
 	if err != nil {
@@ -133,7 +135,7 @@ func (d *demo) keepFlow(ctx context.Context) error {
 	return errors.New("node2 has no flow that denies by default")
 }
 
-// one is the UUID of a row.
+// one returns the UUID of a row.
 func (d *demo) one(ctx context.Context, client, table string, conditions ...string) (string, error) {
 	out, err := d.Run(ctx, "central", append([]string{client, "--bare", "--columns=_uuid", "find", table}, conditions...)...)
 	if err == nil && len(strings.Fields(out)) != 1 {
@@ -142,7 +144,7 @@ func (d *demo) one(ctx context.Context, client, table string, conditions ...stri
 	return strings.TrimSpace(out), err
 }
 
-// settle returns when all nodes have what the databases say.
+// settle returns when all nodes have applied the databases.
 func (d *demo) settle(ctx context.Context) error {
 	for range 2 {
 		if _, err := d.Run(ctx, "central", "ovn-nbctl", "--timeout=60", "--wait=hv", "sync"); err != nil {
@@ -167,7 +169,7 @@ func until(ctx context.Context, what string, done func() (bool, error)) error {
 	}
 }
 
-// capture writes what the lab is now as NAME.tar.zst.
+// capture writes the current lab as NAME.tar.zst.
 func (d *demo) capture(ctx context.Context, name string) error {
 	raw := filepath.Join(place, name+".tar.zst")
 	if _, err := d.Run(ctx, "node1", d.ovnctl, "capture", raw, "--node-exec", place+"/enter {hostname}"); err != nil {
@@ -182,7 +184,7 @@ func (d *demo) capture(ctx context.Context, name string) error {
 	if err := rewrite(tree, &out); err != nil {
 		return err
 	}
-	// A capture is written so that it can be read wherever it ends. This one is whole.
+	// A capture is written so that it is readable wherever it ends. This one is complete.
 	small, err := squeeze(ctx, &out)
 	if err != nil {
 		return err
@@ -190,14 +192,14 @@ func (d *demo) capture(ctx context.Context, name string) error {
 	return os.WriteFile(filepath.Join(d.dir, name+".tar.zst"), small, 0o644)
 }
 
-// squeeze packs a capture as small as it gets.
+// squeeze compresses a capture as far as possible.
 func squeeze(ctx context.Context, in *bytes.Buffer) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", "zstd -dc | zstd --ultra -22 -c")
 	cmd.Stdin = in
 	return cmd.Output()
 }
 
-// rewrite writes a capture again, without what is of the machine that the lab runs on.
+// rewrite rewrites a capture without traces of the machine that runs the lab.
 func rewrite(tree *archive.Tree, out *bytes.Buffer) error {
 	x := tree.Index()
 	maker, err := traces()
@@ -237,7 +239,7 @@ func rewrite(tree *archive.Tree, out *bytes.Buffer) error {
 	return err
 }
 
-// ofMachine reports whether a file is about the kernel and the host on which the lab runs.
+// ofMachine reports whether a file is about the kernel and host that run the lab.
 func ofMachine(f archive.IndexEntry) bool {
 	_, name, _ := strings.Cut(f.Name, "/files/")
 	switch name {
@@ -247,7 +249,7 @@ func ofMachine(f archive.IndexEntry) bool {
 	return false
 }
 
-// traces are what must be nowhere in a capture: the machine's kernel, and the directory where this runs.
+// traces returns what must not occur in a capture: the machine's kernel, and the current directory.
 func traces() ([]string, error) {
 	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
@@ -257,7 +259,7 @@ func traces() ([]string, error) {
 	return []string{strings.TrimSpace(string(kernel)), here}, err
 }
 
-// withoutCgroups takes the control groups out of a list of processes.
+// withoutCgroups removes control groups from a list of processes.
 func withoutCgroups(content []byte) ([]byte, error) {
 	var processes []map[string]any
 	if err := json.Unmarshal(content, &processes); err != nil {

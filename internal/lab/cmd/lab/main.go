@@ -40,7 +40,8 @@ func main() {
 	}
 }
 
-// commandEnded is the exit status of the command that `lab exec` ran. It is passed on in silence: the command has had its say.
+// commandEnded is the exit status of the command that `lab exec` ran. It is passed on silently: the command has printed
+// its own errors.
 type commandEnded int
 
 func (c commandEnded) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
@@ -68,7 +69,7 @@ func newUp() *cobra.Command {
 	return cmd
 }
 
-// topologies are all that can be brought up, by name.
+// topologies returns all available topologies, by name.
 func topologies() map[string]lab.Topology {
 	all := lab.Topologies()
 	all[lab.Features().Name] = lab.Features()

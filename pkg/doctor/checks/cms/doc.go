@@ -1,2 +1,2 @@
-// Package cms checks what a cloud management system wrote against what is: OVN-Kubernetes, Kube-OVN, Neutron and plain OVN.
+// Package cms compares what a CMS wrote with what exists: OVN-Kubernetes, Kube-OVN, Neutron and plain OVN.
 package cms

@@ -24,7 +24,7 @@ an old name is never found.`,
 	Causes: []string{"controller-not-running", "system-id-cloned", "duplicate-chassis-stale", "missing-external-ids"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
-		reported := map[string]bool{} // chassis that were reported from their node
+		reported := map[string]bool{} // chassis already reported from their node
 		for _, h := range p.Hosts {
 			registeredHostname(p, h, reported)
 		}
@@ -63,7 +63,7 @@ func registeredHostname(p *doctor.Pass, h *snapshot.Host, reported map[string]bo
 	})
 }
 
-// clusterHostnames compares the hostnames of chassis with the nodes that the rows of the CMS name.
+// clusterHostnames compares chassis hostnames with the nodes named in the CMS's rows.
 func clusterHostnames(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, reported map[string]bool) {
 	south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound)
 	if !ok {
@@ -86,7 +86,7 @@ func clusterHostnames(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbou
 	}
 }
 
-// clusterNodes are the nodes that the rows of a CMS name, each with such a port.
+// clusterNodes returns the nodes named in a CMS's rows, each with such a port.
 func clusterNodes(north *snapshot.Northbound) map[string]string {
 	nodes := map[string]string{}
 	for _, port := range north.SwitchPorts {
@@ -103,7 +103,7 @@ func clusterNodes(north *snapshot.Northbound) map[string]string {
 	return nodes
 }
 
-// requested reports whether a port requests a chassis by its system-id: then its hostname is not used.
+// requested reports whether a port requests a chassis by system-id: then its hostname is not used.
 func requested(north *snapshot.Northbound, c *sb.Chassis) bool {
 	return slices.ContainsFunc(north.SwitchPorts, func(port nb.LogicalSwitchPortBrief) bool { return facts.RequestedChassis(port.Options) == c.Name })
 }

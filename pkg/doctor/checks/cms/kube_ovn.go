@@ -32,7 +32,7 @@ its pods leave, for both families.`,
 	},
 }
 
-// kubeOVNs are the zones that Kube-OVN manages. Without any the check is skipped.
+// kubeOVNs yields the zones that Kube-OVN manages. Without any the check is skipped.
 func kubeOVNs(p *doctor.Pass) iter.Seq2[*snapshot.Zone, *catalog.KubeOVN] {
 	return func(yield func(*snapshot.Zone, *catalog.KubeOVN) bool) {
 		found := false
@@ -116,7 +116,7 @@ the nodes share on purpose, are left out.`,
 
 type inSubnet struct{ node, subnet string }
 
-// overlays are the networks that belong to subnets only.
+// overlays are the networks used by subnets only.
 type overlays []overlay
 
 type overlay struct {
@@ -136,7 +136,7 @@ func overlaySubnets(k *catalog.KubeOVN) overlays {
 	return out
 }
 
-// holds finds the subnet of a network, or of an address with its full length.
+// holds finds the subnet that contains a network, or an address as a full-length prefix.
 func (o overlays) holds(p netip.Prefix) (overlay, bool) {
 	for _, s := range o {
 		if s.cidr.Contains(p.Addr()) && p.Bits() >= s.cidr.Bits() {
@@ -160,7 +160,7 @@ func nodeInSubnet(node string, s overlay, title string, seen doctor.Evidence) do
 	}
 }
 
-// hostInSubnets reports the addresses and routes of a host that are in a subnet.
+// hostInSubnets reports a host's addresses and routes that are in a subnet.
 func hostInSubnets(p *doctor.Pass, h *snapshot.Host, k *catalog.KubeOVN, nets overlays, reported map[inSubnet]bool) {
 	n, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Network)
 	if !ok {
@@ -188,7 +188,7 @@ func hostInSubnets(p *doctor.Pass, h *snapshot.Host, k *catalog.KubeOVN, nets ov
 	}
 }
 
-// stray reports whether the host uses a route to a subnet, or to a part of it, that does not lead to the join switch.
+// stray reports whether the host uses a route into a subnet that does not lead to the join switch.
 func stray(n *node.Network, r node.Route, link string) bool {
 	if r.Type != "unicast" || r.Table != 254 || r.Dev == link {
 		return false

@@ -24,7 +24,7 @@ var NeutronPortDownOvnUp = &doctor.Check{
 Neutron reads from Logical_Switch_Port.up whether a port is up, and its metadata agent keeps a
 namespace ovnmeta-NETWORK on each node with a server of the network.`,
 	Causes: []string{"northd-not-active", "controller-not-running", "controller-not-caught-up", "vswitchd-not-running"},
-	Settle: true, // the state takes a moment from the chassis to Neutron
+	Settle: true, // the state takes a moment to reach Neutron
 	Run:    neutronPorts,
 }
 
@@ -47,7 +47,7 @@ func neutronPorts(p *doctor.Pass) {
 
 const neutronSync = "neutron-ovn-db-sync-util --config-file /etc/neutron/neutron.conf --config-file /etc/neutron/plugins/ml2/ml2_conf.ini --ovn-neutron_sync_mode log"
 
-// downInNorthbound reports ports that are up on their chassis and down in the Northbound.
+// downInNorthbound reports ports that are up on their chassis but down in the Northbound.
 func downInNorthbound(p *doctor.Pass, north *snapshot.Northbound, south *snapshot.Southbound) {
 	bound := doctor.PortBindings(south)
 	for _, port := range north.SwitchPorts {
@@ -77,10 +77,10 @@ func downInNorthbound(p *doctor.Pass, north *snapshot.Northbound, south *snapsho
 	}
 }
 
-// farBehind is a lag in heartbeats of Neutron, of half a minute or so, that a live metadata agent never has.
+// farBehind is a lag in Neutron heartbeats, about half a minute, that a live metadata agent never has.
 const farBehind = 10
 
-// metadataAgents reports metadata agents that lag, and namespaces that they have not made.
+// metadataAgents reports metadata agents that lag, and namespaces they have not created.
 func metadataAgents(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, south *snapshot.Southbound) {
 	agents := map[string]map[string]string{} // external_ids by chassis
 	for _, c := range south.ChassisPrivate {
@@ -113,7 +113,7 @@ func metadataAgents(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound
 	}
 }
 
-// namespaces reports the namespaces that the metadata agent of a host should have made.
+// namespaces reports missing namespaces that a host's metadata agent should have created.
 func namespaces(p *doctor.Pass, h *snapshot.Host, c *sb.Chassis, north *snapshot.Northbound, south *snapshot.Southbound) {
 	if c == nil {
 		return
@@ -144,7 +144,7 @@ func namespaces(p *doctor.Pass, h *snapshot.Host, c *sb.Chassis, north *snapshot
 			continue
 		}
 		p.Report(doctor.Finding{
-			Object: doctor.Object{Kind: "port", Name: port.Name, Node: h.Name}, // the network may lack it on several nodes
+			Object: doctor.Object{Kind: "port", Name: port.Name, Node: h.Name}, // several nodes may lack it for the network
 			Also:   []doctor.Object{node, doctor.PortObject(port.Name)},
 			Reason: "no-namespace",
 			Title:  fmt.Sprintf("%s has servers of a network, but not its metadata namespace %s", h.Name, ns),

@@ -95,7 +95,7 @@ func isOVNKubernetes(r nb.LogicalRouter) bool {
 	return r.ExternalIDs["k8s-cluster-router"] != "" || r.Name == "ovn_cluster_router"
 }
 
-// innerNetworks are the networks of the join and transit switches.
+// innerNetworks returns the networks of the join and transit switches.
 func innerNetworks(north *snapshot.Northbound) []netip.Prefix {
 	if !slices.ContainsFunc(north.Routers, isOVNKubernetes) {
 		return nil
@@ -116,7 +116,7 @@ func innerNetworks(north *snapshot.Northbound) []netip.Prefix {
 	return out
 }
 
-// hostOverlaps reports addresses and routes of a host in an internal network.
+// hostOverlaps reports a host's addresses and routes in an internal network.
 func hostOverlaps(p *doctor.Pass, h *snapshot.Host, inner []netip.Prefix) {
 	n, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Network)
 	if !ok {
@@ -148,7 +148,7 @@ func hostOverlaps(p *doctor.Pass, h *snapshot.Host, inner []netip.Prefix) {
 			f.Title = fmt.Sprintf("%s has a route to %s, but OVN-Kubernetes uses %s internally", h.Name, r.Dst, net)
 			f.Evidence = []doctor.Evidence{doctor.Routes().On(h.Name).Says(fmt.Sprintf("%s via %s dev %s table %d", r.Dst, r.Via, r.Dev, r.Table)), row}
 			if r.Dst.Bits() < net.Bits() {
-				f.Result = doctor.Warning // that part of it may have no hosts
+				f.Result = doctor.Warning // that part may have no hosts
 			}
 		} else {
 			continue
@@ -204,7 +204,7 @@ reboot, deletes them, and nothing adds them again.`,
 	},
 }
 
-// scrubs is the finding of a host whose Open vSwitch container deletes ports of pods when it restarts; applies: Open
+// scrubs returns the finding of a host whose Open vSwitch container deletes pod ports when it restarts; applies if Open
 // vSwitch runs in a container there, or that cannot be read.
 func scrubs(p *doctor.Pass, h *snapshot.Host) (f *doctor.Finding, applies bool) {
 	s, err := h.Switch()

@@ -41,7 +41,7 @@ nothing receives packets to the port's address.`,
 // farPods is how many pods of a remote node are read: each takes round trips.
 const farPods = 40
 
-// pods checks the devices of a node's logical ports, several at a time.
+// pods checks the devices of a node's logical ports, several concurrently.
 func pods(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical) {
 	interfaces := portInterfaces(c, l)
 	if more := len(interfaces) - farPods; !c.Local && more > 0 {
@@ -74,10 +74,10 @@ func pods(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical) {
 	}
 }
 
-// portInterfaces are the interfaces of a node's logical ports. During a live migration only the side that the port is
+// portInterfaces returns the interfaces of a node's logical ports. During a live migration only the side the port is
 // bound to counts.
 func portInterfaces(c *doctor.Chassis, l *facts.Logical) []snapshot.BridgeInterface {
-	var bindings map[string]*sb.PortBindingBrief // nil: it is unknown which ports are bound here
+	var bindings map[string]*sb.PortBindingBrief // nil if it is unknown which ports are bound here
 	if c.SB != nil && c.Row != nil {
 		bindings = doctor.PortBindings(c.SB)
 	}
@@ -99,7 +99,7 @@ type mismatch struct {
 	result     doctor.Result
 	says       string
 	row        doctor.Evidence
-	addressing bool // of addresses or routes, not of the link
+	addressing bool // about addresses or routes, not the link
 }
 
 // device reports the mismatches of a device.
@@ -137,7 +137,7 @@ func device(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical, d *facts.Device
 	p.Report(f)
 }
 
-// whatToDo fills in cause and repair: the addresses that the interface was created with show which side has changed.
+// whatToDo fills in cause and repair: the interface's original addresses show which side has changed.
 func whatToDo(d *facts.Device, f *doctor.Finding, addressing bool) {
 	recreate := "recreate it"
 	if pod := podOf(d.Port); pod != "" {
@@ -168,7 +168,7 @@ func whatToDo(d *facts.Device, f *doctor.Finding, addressing bool) {
 	}
 }
 
-// podOf is the pod of a port as arguments of kubectl; empty: unknown.
+// podOf returns a port's pod as kubectl arguments; empty if unknown.
 func podOf(p *nb.LogicalSwitchPortBrief) string {
 	if namespace := p.ExternalIDs["namespace"]; p.ExternalIDs["pod"] == "true" && namespace != "" {
 		if name, ok := strings.CutPrefix(p.Name, namespace+"_"); ok {
@@ -181,7 +181,7 @@ func podOf(p *nb.LogicalSwitchPortBrief) string {
 	return ""
 }
 
-// mismatches are the differences between a device and its port.
+// mismatches returns the differences between a device and its port.
 func mismatches(l *facts.Logical, d *facts.Device) []mismatch {
 	addresses := facts.PortAddresses(d.Port)
 	var security []facts.LPortAddress
@@ -281,7 +281,7 @@ func family(d *facts.Device, addresses []facts.LPortAddress, has []netip.Prefix,
 	case len(own) > 0:
 		add(doctor.Error, "has %s, not %s", own[0], want[0])
 	case !v6 && len(d.Port.DHCPv4Options) > 0, v6 && len(d.Port.DHCPv6Options) > 0:
-		// it may not have sent a request yet
+		// It may not have sent a request yet.
 	case v6 && len(has) > 0:
 		add(doctor.Warning, "has no IPv6 address; its port has %s", want[0])
 	default:
@@ -345,7 +345,7 @@ func defaultRoute(l *facts.Logical, d *facts.Device, has []netip.Prefix, add fun
 	}
 }
 
-// gatewayOf is the router's address in the network of one of a pod's addresses.
+// gatewayOf returns the router's address in the network of one of a pod's addresses.
 func gatewayOf(l *facts.Logical, s *nb.LogicalSwitch, has []netip.Prefix, v6 bool) netip.Addr {
 	for _, g := range l.Gateways(s) {
 		for _, n := range facts.Networks(g) {
@@ -357,7 +357,7 @@ func gatewayOf(l *facts.Logical, s *nb.LogicalSwitch, has []netip.Prefix, v6 boo
 	return netip.Addr{}
 }
 
-// unused reports whether none of a switch's ports and routers has an address of its network.
+// unused reports whether no port or router on a switch has an address in its network.
 func unused(l *facts.Logical, s *nb.LogicalSwitch, a netip.Addr) bool {
 	if a.IsLinkLocalUnicast() {
 		return false

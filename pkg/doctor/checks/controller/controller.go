@@ -39,7 +39,7 @@ func silentController(p *doctor.Pass, d *doctor.SilentDaemon) {
 	p.Report(f)
 }
 
-// behind is how far a node's chassis is behind the Southbound, where that is known.
+// behind returns how far a node's chassis is behind the Southbound, if known.
 func behind(h *snapshot.Host) []doctor.Evidence {
 	s := doctor.SouthboundOf(h)
 	name, _, err := h.ChassisName()
@@ -108,7 +108,7 @@ func (a chassisID) compare(b chassisID) int {
 	return strings.Compare(a.zone+"/"+a.name, b.zone+"/"+b.name)
 }
 
-// lag is how far behind a chassis is in one sample.
+// lag is how far a chassis is behind in one sample.
 type lag struct {
 	south   *snapshot.Southbound
 	chassis *sb.Chassis
@@ -195,7 +195,7 @@ func explainLag(f *doctor.Finding, h *snapshot.Host) {
 	}
 }
 
-// engineNode is what inc-engine/show-stats shows of one node, in a line.
+// engineNode returns one engine node's line from inc-engine/show-stats.
 func engineNode(text, name string) string {
 	_, rest, ok := strings.Cut("\n"+text, "\nNode: "+name+"\n")
 	if !ok {
@@ -211,7 +211,7 @@ func engineNode(text, name string) string {
 	return strings.Join(words, ", ")
 }
 
-// othersReached is when the other chassis reached what this one has not.
+// othersReached returns when the other chassis reached what this one has not.
 func othersReached(l lag) (doctor.Evidence, bool) {
 	n, last := 0, 0
 	for _, c := range l.south.ChassisPrivate {

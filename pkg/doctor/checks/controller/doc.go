@@ -1,2 +1,2 @@
-// Package controller checks ovn-controller: whether it runs, follows the Southbound, and binds the ports of its node.
+// Package controller checks ovn-controller: whether it runs, follows the Southbound, and binds its node's ports.
 package controller

@@ -29,7 +29,7 @@ reports which one is missing.`,
 	},
 }
 
-// symptoms are how ovn-controller reports a missing key.
+// symptoms are ovn-controller's messages for a missing key.
 var symptoms = map[string]string{
 	"system-id":      "ovn-controller warns once that 'system-id' in Open_vSwitch database is missing",
 	"ovn-remote":     "ovn-controller's connection-status is not connected, and it logs nothing",
@@ -47,7 +47,7 @@ func missingKey(p *doctor.Pass, c *doctor.Chassis, key string) doctor.Finding {
 		Effect:   "ovn-controller neither registers the node nor follows the Southbound: ports bound here stay as they were, nothing new works",
 	}
 	if host := c.OVS.ID("hostname"); host != "" && host != c.Name {
-		f.Also = append(f.Also, doctor.NodeObject(host)) // the node as the Southbound knows it
+		f.Also = append(f.Also, doctor.NodeObject(host)) // the node's hostname in the Southbound
 	}
 	proposed := facts.ProposeChassisKey(p.Deployment, c.Host, key)
 	for _, v := range proposed {

@@ -48,7 +48,7 @@ func unboundPorts(p *doctor.Pass, c *doctor.Chassis) []doctor.Finding {
 		return nil // a missing chassis is another finding
 	}
 	var named []snapshot.BridgeInterface
-	rivals := map[string]string{} // the interface of the integration bridge for a port
+	rivals := map[string]string{} // the integration bridge's interface for a port
 	for _, i := range c.OVS.BridgeInterfaces() {
 		if id := i.ExternalIDs["iface-id"]; id != "" && i.OFNumber() > 0 {
 			named = append(named, i)
@@ -78,7 +78,7 @@ func unboundPorts(p *doctor.Pass, c *doctor.Chassis) []doctor.Finding {
 	return list
 }
 
-// whyNotBound is the finding of a port that is not bound here as it should be.
+// whyNotBound returns the finding of a port that should be bound here but is not.
 func whyNotBound(c *doctor.Chassis, i snapshot.BridgeInterface, b *sb.PortBindingBrief) (doctor.Finding, bool) {
 	id := b.LogicalPort
 	f := doctor.Finding{
@@ -130,7 +130,7 @@ func whyNotBound(c *doctor.Chassis, i snapshot.BridgeInterface, b *sb.PortBindin
 	return f, true
 }
 
-// optional shows an optional reference as the tools do.
+// optional formats an optional reference as the tools do.
 func optional(set ovsdb.Set[ovsdb.UUID]) string {
 	if len(set) == 0 {
 		return "[]"
@@ -157,7 +157,7 @@ type claimant struct {
 	chassis *sb.Chassis
 }
 
-// flappingPorts looks for ports that several nodes have an interface for, or that are bound elsewhere than their interface is.
+// flappingPorts finds ports with interfaces on several nodes, or bound elsewhere than their interface is.
 func flappingPorts(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
 	all := claimants(p, z, south)
 	for b := range doctor.Each(south.PortBindings) {
@@ -174,7 +174,7 @@ func flappingPorts(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound)
 	}
 }
 
-// claimants are the nodes with an interface in their integration bridge for each port. A node that can be read under two
+// claimants returns, for each port, the nodes with an interface in their integration bridge. A node readable under two
 // names counts once.
 func claimants(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) map[string][]claimant {
 	all := map[string][]claimant{}
@@ -200,13 +200,13 @@ func claimants(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) map
 	return all
 }
 
-// migrates reports whether the Northbound names a chassis for a port, or several.
+// migrates reports whether the Northbound requests a chassis for a port, or several.
 func migrates(b *sb.PortBindingBrief) bool {
 	return len(b.RequestedChassis) > 0 || len(b.AdditionalChassis) > 0 || len(b.RequestedAdditionalChassis) > 0 ||
 		strings.Contains(b.Options["requested-chassis"], ",")
 }
 
-// claimedAgain reports whether the log of a node shows that it has just claimed the port back several times.
+// claimedAgain reports whether a node's log shows that it recently reclaimed the port several times.
 func claimedAgain(h *snapshot.Host, port string) bool {
 	log, err := h.Log("ovn-controller")
 	if err != nil {
@@ -234,7 +234,7 @@ func claimedAgain(h *snapshot.Host, port string) bool {
 	return times >= 3 && last.Sub(first) < time.Minute && end.Sub(last) < 20*time.Second
 }
 
-// contested watches a port for a moment; it is no finding if its chassis stays and one node alone claims it.
+// contested watches a port for a moment; no finding if its chassis stays and only one node claims it.
 func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *sb.PortBindingBrief, claims []claimant) (doctor.Finding, bool) {
 	var names []string
 	addName := func(n string) {
@@ -309,7 +309,7 @@ func watchChassis(p *doctor.Pass, z *snapshot.Zone, b *sb.PortBindingBrief) []ov
 	return seen
 }
 
-// ownerOf is the one claimant that has the port's MAC address, with the evidence; nil: none or several have it.
+// ownerOf returns the one claimant with the port's MAC address, with evidence; nil if none or several have it.
 func ownerOf(b *sb.PortBindingBrief, claims []claimant) (owner *claimant, why doctor.Evidence) {
 	macs := strings.ToLower(strings.Join(b.MAC, " "))
 	owners := 0

@@ -25,7 +25,7 @@ follows when a node's image or disk is cloned.`,
 	Run: doctor.Over2((*doctor.Pass).GivenSouthbounds, clonedChassis),
 }
 
-// An identity is what a Chassis row says of its node at one moment.
+// An identity is what a Chassis row says about its node at one moment.
 type identity struct {
 	hostname, ips string
 }
@@ -41,18 +41,18 @@ func identityOf(c *sb.Chassis, encaps []sb.Encap) identity {
 	return identity{c.Hostname, strings.Join(ips, ", ")}
 }
 
-// rereads is how often a suspected row is read to see whether it alternates.
+// rereads is how often a suspicious row is read to see whether it alternates.
 const rereads = 12
 
-// clonedChassis reads the rows that two nodes may write several times: such a row changes many times a second, so it
-// often differs from what it was when the Southbound was opened.
+// clonedChassis rereads rows that two nodes may write: such a row changes many times a second, so it often differs from
+// when the Southbound was opened.
 func clonedChassis(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
 	db, err := z.SB()
 	if err != nil {
 		return
 	}
 	if _, live := db.(*ovsdb.Client); !live {
-		return // a capture shows one of the two
+		return // a capture shows only one of the two
 	}
 	rewritten, ok := doctor.Need(p, doctor.SouthboundObject, func() (map[string]bool, error) { return z.Rewritten(south) })
 	if !ok {
@@ -75,7 +75,7 @@ func clonedChassis(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound)
 	}
 }
 
-// watch adds what the suspected rows are at several moments. It reports whether all could be read.
+// watch samples the suspicious rows several times. It reports whether all could be read.
 func watch(ctx context.Context, db ovsdb.Reader, suspects map[string][]identity) bool {
 	if len(suspects) == 0 {
 		return false
@@ -99,7 +99,7 @@ func watch(ctx context.Context, db ovsdb.Reader, suspects map[string][]identity)
 	return true
 }
 
-// readChassis reads the chassis and their encaps as they are now.
+// readChassis reads the current chassis and encaps.
 func readChassis(ctx context.Context, db ovsdb.Reader, to *snapshot.Southbound) error {
 	var rows struct {
 		Chassis []sb.Chassis
@@ -110,7 +110,7 @@ func readChassis(ctx context.Context, db ovsdb.Reader, to *snapshot.Southbound) 
 	return err
 }
 
-// ofAnotherNode reports whether a row is not what its node would write, which can be read and whose ovn-controller replies.
+// ofAnotherNode reports whether a row is not what its node, readable and with a replying ovn-controller, would write.
 func ofAnotherNode(p *doctor.Pass, c *sb.Chassis, row identity) bool {
 	h := p.Host(c.Name)
 	if h == nil {
@@ -125,7 +125,7 @@ func ofAnotherNode(p *doctor.Pass, c *sb.Chassis, row identity) bool {
 	return name == c.Name && sw.ID("hostname") != c.Hostname && !slices.Contains(strings.Split(row.ips, ", "), ip) && doctor.ControllerReplies(h)
 }
 
-// losesPorts reports whether the log of a chassis' node shows that it released several ports in the last seconds.
+// losesPorts reports whether a chassis' log shows that it released several ports in the last seconds.
 func losesPorts(p *doctor.Pass, name string) bool {
 	h := p.Host(name)
 	if h == nil {
@@ -139,7 +139,7 @@ func losesPorts(p *doctor.Pass, name string) bool {
 	return len(released) >= 5
 }
 
-// cloned is the finding of a row that two nodes write in turn; a row that changed once was only reconfigured.
+// cloned returns the finding of a row that two nodes write in turn; one change alone is a reconfiguration.
 func cloned(p *doctor.Pass, z *snapshot.Zone, name string, seen []identity) (doctor.Finding, bool) {
 	changes := 0
 	kinds, hosts := map[string]bool{}, map[string]bool{}

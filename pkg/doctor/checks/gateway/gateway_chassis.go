@@ -53,8 +53,8 @@ func gatewayRouters(p *doctor.Pass, l *facts.Logical, south *snapshot.Southbound
 	}
 }
 
-// likeGateways are the routers that are connected as gateway routers are: to a physical network, and to a switch that
-// joins them with gateway routers.
+// likeGateways returns the routers connected like gateway routers: to a physical network, and to a switch shared with
+// gateway routers.
 func likeGateways(l *facts.Logical) map[ovsdb.UUID]bool {
 	joins := map[ovsdb.UUID]bool{} // switches with a gateway router
 	for i := range l.Routers {
@@ -111,7 +111,7 @@ func routerWithoutChassis(p *doctor.Pass, south *snapshot.Southbound, r *nb.Logi
 	return f
 }
 
-// unclaimedRouter reports a router whose chassis exists and has not claimed it.
+// unclaimedRouter reports a router whose chassis exists but has not claimed it.
 func unclaimedRouter(p *doctor.Pass, l *facts.Logical, bindings map[string]*sb.PortBindingBrief, r *nb.LogicalRouter, c *sb.Chassis) {
 	var evidence []doctor.Evidence
 	for _, rp := range l.RouterPortsOf[r.UUID] {
@@ -163,7 +163,7 @@ the port. OVN accepts names that no chassis has, and reports nothing.`,
 // A gatewayPort is a distributed gateway port with its binding.
 type gatewayPort struct {
 	facts.GatewayPort
-	binding *sb.PortBindingBrief // nil: ovn-northd has not made it
+	binding *sb.PortBindingBrief // nil if ovn-northd has not created it
 	south   *snapshot.Southbound
 }
 
@@ -187,8 +187,8 @@ func gatewayPorts(p *doctor.Pass, north *snapshot.Northbound, south *snapshot.So
 	setByHand(p, north)
 }
 
-// offeredGateways are the chassis that offer themselves to Neutron as gateways. They are none where OVN has the option in
-// other_config alone: Neutron up to 21 reads external_ids, takes nobody to offer himself, and schedules on all chassis.
+// offeredGateways returns the chassis that offer themselves to Neutron as gateways: none if OVN has the option only in
+// other_config. Neutron up to 21 reads external_ids, then finds no candidate and schedules on all chassis.
 func offeredGateways(south *snapshot.Southbound) map[string]bool {
 	offered, seen := map[string]bool{}, false
 	asGateway := func(ids map[string]string) bool {
@@ -212,7 +212,7 @@ func chassisEvidence(c *sb.Chassis, format string, args ...any) doctor.Evidence 
 	return doctor.Evidence{Source: doctor.SB("Chassis", doctor.Short(c.UUID)), Says: c.Hostname + ": " + fmt.Sprintf(format, args...)}
 }
 
-// finding begins a finding of the port.
+// finding starts a finding about the port.
 func (g *gatewayPort) finding(reason string) doctor.Finding {
 	return doctor.Finding{
 		Object: doctor.PortObject(g.Port.Name),
@@ -221,7 +221,7 @@ func (g *gatewayPort) finding(reason string) doctor.Finding {
 	}
 }
 
-// notHosted is the finding of a port with gateway chassis that do not exist, or that none has claimed.
+// notHosted returns the finding of a port whose gateway chassis do not exist, or have not claimed it.
 func (g *gatewayPort) notHosted() (doctor.Finding, bool) {
 	f := g.finding("not-claimed")
 	f.Effect = "router " + g.Router.Name + " loses all packets to and from the network behind this port"
@@ -262,7 +262,7 @@ func (g *gatewayPort) notHosted() (doctor.Finding, bool) {
 	return f, true
 }
 
-// propose adds what to do about a chassis that does not exist.
+// propose adds what to do about a missing chassis.
 func (g *gatewayPort) propose(f *doctor.Finding) {
 	switch c := g.Proposal(g.south); {
 	case g.Neutron:
@@ -281,7 +281,7 @@ func (g *gatewayPort) add(f *doctor.Finding, c facts.GatewayCandidate, e doctor.
 	f.Evidence = append(f.Evidence, candidateEvidence(c), e)
 }
 
-// withoutBridge reports gateway chassis that have no bridge for a physical network behind the port.
+// withoutBridge reports gateway chassis without a bridge for a physical network behind the port.
 func (g *gatewayPort) withoutBridge(p *doctor.Pass) {
 	f := g.finding("no-bridge")
 	f.Result = doctor.Warning
@@ -329,7 +329,7 @@ func (g *gatewayPort) notOffered(p *doctor.Pass, offered map[string]bool) {
 	p.Report(f)
 }
 
-// setByHand reports gateway chassis of Neutron's ports that Neutron has not written.
+// setByHand reports gateway chassis of Neutron's ports that Neutron did not write.
 func setByHand(p *doctor.Pass, north *snapshot.Northbound) {
 	if !slices.ContainsFunc(north.Routers, func(r nb.LogicalRouter) bool { return decode.NeutronOwns(r.Name, r.ExternalIDs) }) {
 		return

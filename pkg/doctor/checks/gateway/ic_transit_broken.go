@@ -49,7 +49,7 @@ ports of the other zones on it, and their gateways as remote chassis.`,
 	},
 }
 
-// A transitKey is the tunnel key that a zone has for a transit switch.
+// A transitKey is a zone's tunnel key for a transit switch.
 type transitKey struct {
 	zone string
 	key  int
@@ -89,13 +89,13 @@ func transitSwitches(p *doctor.Pass, z *snapshot.Zone, keys map[string]transitKe
 	return len(transits)
 }
 
-// tunnelKey compares the tunnel key of a transit switch with the requested one and with that of the other zones.
+// tunnelKey compares a transit switch's tunnel key with the requested one and with the other zones'.
 func tunnelKey(p *doctor.Pass, z *snapshot.Zone, s nb.LogicalSwitch, south *snapshot.Southbound, keys map[string]transitKey) {
 	at := slices.IndexFunc(south.Datapaths, func(d sb.DatapathBinding) bool {
 		return d.ExternalIDs["logical-switch"] == string(s.UUID) || d.NBUUID.Has(s.UUID)
 	})
 	if at < 0 {
-		return // ovn-northd has not made it: another check's finding
+		return // not created by ovn-northd: another check's finding
 	}
 	d, ts := south.Datapaths[at], s.OtherConfig["interconn-ts"]
 	f := doctor.Finding{
@@ -139,7 +139,7 @@ func remotePorts(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, t
 	for _, port := range north.SwitchPorts {
 		ts, b := on[port.UUID], bindings[port.Name]
 		if ts == "" || port.Type != "remote" || b == nil || b.Type != "remote" || len(b.Chassis) > 0 {
-			continue // without a binding ovn-northd has not caught up
+			continue // without a binding, ovn-northd lags
 		}
 		f := doctor.Finding{
 			Object:   doctor.PortObject(port.Name),
@@ -161,13 +161,13 @@ func remotePorts(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, t
 	}
 }
 
-// An interconnection is what the databases of OVN interconnection have, as read on the host of an ovn-ic.
+// An interconnection holds OVN interconnection's databases, as read on the host of an ovn-ic.
 type interconnection struct {
 	*snapshot.Interconnect
 	node doctor.Object
 }
 
-// readInterconnection reports an ovn-ic that does not work, and reads the databases; nil: they are unknown.
+// readInterconnection reports an ovn-ic that does not work, and reads the databases; nil if unknown.
 func readInterconnection(p *doctor.Pass, h *snapshot.Host, expected []string) *interconnection {
 	f := doctor.Finding{
 		Object: doctor.DaemonObject(h, "ovn-ic"),
@@ -201,7 +201,7 @@ func readInterconnection(p *doctor.Pass, h *snapshot.Host, expected []string) *i
 	return &interconnection{ic, doctor.NodeObject(h.Name)}
 }
 
-// idle reports an ovn-ic that runs and is paused or has no connection.
+// idle reports an ovn-ic that runs but is paused or not connected.
 func idle(p *doctor.Pass, h *snapshot.Host, f doctor.Finding) {
 	status, err := h.Control("ovn-ic", "status")
 	if err == nil && strings.Contains(status, "paused") {
@@ -219,7 +219,7 @@ func idle(p *doctor.Pass, h *snapshot.Host, f doctor.Finding) {
 	} {
 		reply, err := h.Control("ovn-ic", c.command)
 		if err != nil || strings.TrimSpace(reply) == "connected" {
-			continue // releases before 22.03 do not have the command
+			continue // releases before 22.03 lack the command
 		}
 		f.Reason = "not-connected"
 		f.Title = fmt.Sprintf("ovn-ic of %s is not connected to %s", h.Name, c.database)

@@ -64,8 +64,8 @@ func checkMappings(p *doctor.Pass, _ *snapshot.Zone, south *snapshot.Southbound)
 	}
 }
 
-// needs are the provider networks that chassis need: those of a switch on which they have a gateway or the port of a
-// pod or VM, or on whose router they host the gateway port.
+// needs returns the provider networks that chassis need: those of a switch where they have a gateway or the port of a
+// pod or VM, or whose router's gateway port they host.
 func needs(south *snapshot.Southbound, localnets map[ovsdb.UUID][]*sb.PortBindingBrief) (all []need) {
 	chassis := map[ovsdb.UUID]*sb.Chassis{}
 	for c := range doctor.Each(south.Chassis) {
@@ -110,7 +110,7 @@ func needs(south *snapshot.Southbound, localnets map[ovsdb.UUID][]*sb.PortBindin
 	return all
 }
 
-// finding is the finding of a chassis whose mapping lacks what it needs, or names a bridge that does not exist.
+// finding returns the finding of a chassis whose mapping lacks what it needs, or names a missing bridge.
 func (n *need) finding(p *doctor.Pass, networks map[string]bool) (doctor.Finding, bool) {
 	c := n.chassis
 	node := c.Hostname
@@ -167,7 +167,7 @@ func (n *need) finding(p *doctor.Pass, networks map[string]bool) (doctor.Finding
 	return f, true
 }
 
-// propose adds the mapping to set, or what to do to find it.
+// propose adds the mapping to set, or how to find it.
 func (n *need) propose(p *doctor.Pass, f *doctor.Finding, h *snapshot.Host) {
 	if h == nil {
 		f.Next = fmt.Sprintf("on that node: ovnctl fix set-bridge-mapping %s BRIDGE", n.network)

@@ -22,7 +22,7 @@ of the bridge, or nothing configures them at all.`,
 		for n := range p.Nodes() {
 			for _, u := range n.Uplinks {
 				if n.Net.Link(u.Bridge.Name) == nil || len(facts.Global(n.Net, u.Bridge.Name)) > 0 {
-					continue // without a link of its own it can have no address
+					continue // without a link it can have no address
 				}
 				if nic := u.Link(); nic != "" && len(facts.Global(n.Net, nic)) > 0 {
 					addressesOnUplink(p, n, u)
@@ -33,7 +33,7 @@ of the bridge, or nothing configures them at all.`,
 	},
 }
 
-// addressesOnUplink reports a bridge whose uplink has the addresses.
+// addressesOnUplink reports a bridge whose addresses are on its uplink.
 func addressesOnUplink(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 	nic, bridge := u.Link(), u.Bridge.Name
 	evidence := []doctor.Evidence{
@@ -56,7 +56,7 @@ func addressesOnUplink(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 	})
 }
 
-// addressesNowhere reports the bridge that should have the node's tunnel address, where no link has it.
+// addressesNowhere reports the bridge that should have the node's tunnel address, if no link has it.
 func addressesNowhere(p *doctor.Pass, n *doctor.Node) {
 	ips, source := n.MissingEncapIPs()
 	bridges := n.BridgesWithoutAddress()

@@ -34,7 +34,7 @@ New connections fail at random while established ones continue.`,
 	},
 }
 
-// From nearlyFull on a table is a warning, from full on an error: then connections fail.
+// A table from nearlyFull on is a warning, from full on an error: then connections fail.
 const (
 	nearlyFull = 0.85
 	full       = 0.95
@@ -62,7 +62,7 @@ func readConntrack(h *snapshot.Host) (c conntrackUse, err error) {
 	}
 	for _, d := range datapaths {
 		if snapshot.Idle(c.tables, d.Name) {
-			continue // to list limits ovs-vswitchd goes through all 65536 zones
+			continue // to list limits ovs-vswitchd scans all 65536 zones
 		}
 		limits, err := h.ConntrackLimits(d.Name)
 		if _, refused := errors.AsType[*node.ControlError](err); refused || errors.Is(err, node.ErrUnavailable) {
@@ -80,7 +80,7 @@ func readConntrack(h *snapshot.Host) (c conntrackUse, err error) {
 	return c, nil
 }
 
-// zoneName is what ovn-controller calls a ct zone; empty: it is not known.
+// zoneName returns ovn-controller's name for a ct zone; empty if unknown.
 func zoneName(h *snapshot.Host, zone int) string {
 	zones, err := h.CTZones()
 	if err != nil {
@@ -163,7 +163,7 @@ conntrack table. The table fills up, and the lookups cost time for nothing.`,
 	},
 }
 
-// notrack is the command that exempts tunnels from tracking.
+// notrack returns the command that exempts tunnels from tracking.
 func notrack(ports []string) string {
 	list := strings.Join(ports, ", ")
 	return "nft 'add table inet notrack; add chain inet notrack pre { type filter hook prerouting priority raw; }; " +
@@ -172,14 +172,14 @@ func notrack(ports []string) string {
 		" (and the same in /etc/nftables.conf)"
 }
 
-// trackedTunnels are the entries of tunnels in the host's own conntrack table.
+// trackedTunnels counts tunnel entries in the host's own conntrack table.
 type trackedTunnels struct {
 	all, max, tunnels int
 	ports             []string
 	example           string
 }
 
-// many reports whether tunnels take a notable part of a table that fills up.
+// many reports whether tunnels take a notable part of a table that is filling up.
 func (t trackedTunnels) many() bool {
 	return t.max > 0 && 10*t.tunnels >= t.max && 2*t.all >= t.max
 }
@@ -204,7 +204,7 @@ func readTrackedTunnels(h *snapshot.Host) (t trackedTunnels, err error) {
 	}
 	t.all, _ = strconv.Atoi(count)
 	t.max, _ = strconv.Atoi(most)
-	if 2*t.all < t.max { // there is room enough
+	if 2*t.all < t.max { // enough room
 		return t, nil
 	}
 	const byHand = "count those of tunnels with `conntrack -L -p udp --dport 6081 | wc -l`"
@@ -230,14 +230,14 @@ func readTrackedTunnels(h *snapshot.Host) (t trackedTunnels, err error) {
 	return t, nil
 }
 
-// trackedTunnel is the tunnel port that a line of nf_conntrack is about, "ipv4 2 udp 17 29 src=… dst=… sport=… dport=6081
-// … zone=0 use=2"; empty if it is about another or tracked in another zone than 0, by Open vSwitch.
+// trackedTunnel returns the tunnel port in a line of nf_conntrack, "ipv4 2 udp 17 29 src=… dst=… sport=… dport=6081 …
+// zone=0 use=2"; empty if it is another port, or tracked by Open vSwitch in a zone other than 0.
 func trackedTunnel(line string) string {
 	words := strings.Fields(line)
 	if len(words) < 5 || words[2] != "udp" {
 		return ""
 	}
-	at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "dport=") }) // the second is of the reply
+	at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "dport=") }) // the second belongs to the reply
 	inZone := slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "zone=") && w != "zone=0" })
 	if at < 0 || inZone {
 		return ""

@@ -59,12 +59,12 @@ func duplicateAddress(p *doctor.Pass, n *doctor.Node, a node.Address) {
 	p.Report(f)
 }
 
-// duplicates collects who else has the address of a link, or its MAC address.
+// duplicates collects other owners of a link's address or MAC address.
 type duplicates struct {
 	node     *doctor.Node
 	link     string
 	ip       netip.Addr
-	mac      string // empty: it is not known
+	mac      string // empty if unknown
 	evidence []doctor.Evidence
 	objects  []doctor.Object
 }

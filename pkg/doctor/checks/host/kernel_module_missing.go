@@ -34,7 +34,7 @@ them ovs-vswitchd cannot open the bridge or the tunnel, and writes the reason to
 			return &moduleUser{h, m}, len(m.Needed) > 0
 		}) {
 			if d, err := n.Daemon("ovs-vswitchd"); len(n.modules.Needed) == 0 || err == nil && d.Liveness != snapshot.Answers {
-				continue // without the daemon its rows are of the past
+				continue // without the daemon its rows are outdated
 			}
 			missingModules(p, n)
 		}

@@ -70,7 +70,7 @@ func sysctlEvidence(n *doctor.Node, path string) doctor.Evidence {
 	return doctor.Evidence{Source: doctor.Sysctl(path), Says: n.Net.Sysctl[path]}
 }
 
-// forwardDropped reports a packet filter that drops forwarded packets by its policy, and has no rule that accepts any.
+// forwardDropped reports a packet filter whose policy drops forwarded packets, with no rule that accepts any.
 func forwardDropped(p *doctor.Pass, n *doctor.Node, g *facts.PodLink) {
 	chains, err := n.Firewall()
 	if err != nil {
@@ -122,7 +122,7 @@ func accepts(chains []node.Chain, c *node.Chain, seen map[*node.Chain]bool) bool
 	})
 }
 
-// strictFilter reports strict reverse path filters on the links that packets of pods pass.
+// strictFilter reports strict reverse path filters on links that pod packets cross.
 func strictFilter(p *doctor.Pass, n *doctor.Node, g *facts.PodLink) {
 	links := []string{g.Link}
 	for _, u := range n.Uplinks {
@@ -195,7 +195,7 @@ func routeMissing(p *doctor.Pass, n *doctor.Node, g *facts.PodLink, pods facts.P
 	p.Report(f)
 }
 
-// snatMissing reports each IP version of the pods for which the host translates nothing.
+// snatMissing reports each IP version of the pods that the host does not translate.
 func snatMissing(p *doctor.Pass, n *doctor.Node, g *facts.PodLink) {
 	rules, err := n.NAT()
 	if err != nil {

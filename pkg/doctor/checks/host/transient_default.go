@@ -14,23 +14,23 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// transient is what Open vSwitch does with a host's transient ports when it starts.
+// transient is how Open vSwitch treats a host's transient ports when it starts.
 type transient struct {
 	*facts.TransientDefault
 	host   *snapshot.Host
-	ports  []string // those that are transient now
-	unread error    // why the ports are not known
+	ports  []string // currently transient ports
+	unread error    // why the ports are unknown
 }
 
-// What follows if the option is not in force, and if Open vSwitch cannot start with it.
+// The effects of the option not being in force, and of Open vSwitch failing to start with it.
 const (
 	transientEffect = "the ports are still in the bridge after a reboot: the distribution configures the uplink while it is a port, and the node has no network"
 	noStartEffect   = "Open vSwitch does not start at the next boot or package upgrade, and all that is on its bridges is without network"
 	noPortEffect    = "none now: no port is transient; the option would not work if one were"
 )
 
-// transientDefaults are the hosts with a default file of Open vSwitch that can be read. Hosts where Open vSwitch runs in
-// a container are left out: it does not read the file.
+// transientDefaults returns the hosts whose Open vSwitch default file can be read. Hosts with Open vSwitch in a
+// container are left out: it does not read the file.
 func transientDefaults(p *doctor.Pass) iter.Seq[*transient] {
 	return doctor.EachHost(p, "no host here has a default file of the Debian or rpm packages of Open vSwitch", func(h *snapshot.Host) (*transient, bool) {
 		t := &transient{host: h}
@@ -60,7 +60,7 @@ func transientDefaults(p *doctor.Pass) iter.Seq[*transient] {
 	})
 }
 
-// finding begins a finding of a file of the host.
+// finding starts a finding about a file of the host.
 func (t *transient) finding(file string) doctor.Finding {
 	return doctor.Finding{
 		Object: doctor.Object{Kind: "file", Name: file, Node: t.host.Name},
@@ -70,12 +70,12 @@ func (t *transient) finding(file string) doctor.Finding {
 	}
 }
 
-// line is a line of the default file.
+// line returns a line of the default file.
 func (t *transient) line(number int) doctor.Evidence {
 	return doctor.Evidence{Source: doctor.File(t.File, number), Says: strings.TrimSpace(envfile.Line(t.Text, number))}
 }
 
-// value is the value of the variable as systemd reads it.
+// value returns the variable's value as systemd reads it.
 func (t *transient) value() doctor.Evidence {
 	e := doctor.Evidence{Source: doctor.File(t.File, 0), Says: fmt.Sprintf("%s=%q", t.Variable, t.Value)}
 	switch {
@@ -87,12 +87,12 @@ func (t *transient) value() doctor.Evidence {
 	return e
 }
 
-// noStart is what ovs-ctl replies to the options as systemd passes them.
+// noStart returns ovs-ctl's reply to the options as systemd passes them.
 func (t *transient) noStart() doctor.Evidence {
 	return doctor.Evidence{Source: doctor.Other("ovs-ctl with the options as systemd passes them"), Says: t.Stops}
 }
 
-// unit is the state of the unit that removes the ports on rpm hosts.
+// unit returns the state of the unit that removes the ports on rpm hosts.
 func (t *transient) unit() doctor.Evidence {
 	e := doctor.Evidence{Source: doctor.Unit("ovs-delete-transient-ports.service"), Says: "does not exist"}
 	switch t.Unit {
@@ -104,7 +104,7 @@ func (t *transient) unit() doctor.Evidence {
 	return e
 }
 
-// marked are the ports that are transient.
+// marked returns the ports that are transient.
 func (t *transient) marked() doctor.Evidence {
 	switch {
 	case t.unread != nil:

@@ -34,10 +34,10 @@ filter on one of them, firewalld, a security group of the cloud.`,
 	},
 }
 
-// fewSent are too few packets to judge by: the last ones may still be under way.
+// fewSent is too few packets to judge by: the last ones may still be in flight.
 const fewSent = 4
 
-// tunnelSamples are the tunnels of a host, twice.
+// tunnelSamples are two samples of a host's tunnels.
 type tunnelSamples = doctor.Samples[[]tunnel]
 
 // A tunnel is a tunnel interface of a host with its counters.
@@ -52,7 +52,7 @@ type tunnel struct {
 // traffic counts packets.
 type traffic struct{ tx, rx int }
 
-// since is the traffic of the tunnel between two samples.
+// since returns the tunnel's traffic between two samples.
 func (t tunnel) since(second []tunnel) traffic {
 	for _, s := range second {
 		if s.name == t.name {
@@ -62,7 +62,7 @@ func (t tunnel) since(second []tunnel) traffic {
 	return traffic{}
 }
 
-// readTunnels lists the tunnels of a host whose ovs-vswitchd updates its counters.
+// readTunnels lists a host's tunnels if its ovs-vswitchd updates their counters.
 func readTunnels(h *snapshot.Host) ([]tunnel, error) {
 	if d, err := h.Daemon("ovs-vswitchd"); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func readTunnels(h *snapshot.Host) ([]tunnel, error) {
 	return list, nil
 }
 
-// silentTunnels reports the tunnels of a host that send packets of which none arrives.
+// silentTunnels reports a host's tunnels that send packets of which none arrives.
 func silentTunnels(p *doctor.Pass, all []tunnelSamples, s *tunnelSamples) {
 	oneEnd := 0
 	for _, t := range s.First {
@@ -118,7 +118,7 @@ func silentTunnels(p *doctor.Pass, all []tunnelSamples, s *tunnelSamples) {
 	}
 }
 
-// otherEnd is the host at the other end of a tunnel; nil: there are no two samples of it.
+// otherEnd returns the host at the other end of a tunnel; nil without two samples of it.
 func otherEnd(all []tunnelSamples, h *snapshot.Host, t tunnel) *tunnelSamples {
 	at := slices.IndexFunc(all, func(s tunnelSamples) bool {
 		return s.Host != h && s.Both && t.chassis != "" && s.SystemID == t.chassis
@@ -129,7 +129,7 @@ func otherEnd(all []tunnelSamples, h *snapshot.Host, t tunnel) *tunnelSamples {
 	return &all[at]
 }
 
-// receivedFrom is the traffic of a host with a chassis between the samples, through all tunnels to it: packets may come
+// receivedFrom returns a host's traffic with a chassis between the samples, through all tunnels to it: packets may come
 // from any of its addresses.
 func receivedFrom(s *tunnelSamples, chassis string) (sum traffic, known bool) {
 	for _, t := range s.First {
@@ -171,7 +171,7 @@ func blocked(p *doctor.Pass, from, to *snapshot.Host, t tunnel, sent, received t
 	p.Report(f)
 }
 
-// A dropper is a chain that may drop the packets of tunnels, by a rule or its policy.
+// A dropper is a chain that may drop tunnel packets, by a rule or its policy.
 type dropper struct {
 	host  string
 	chain *node.Chain
@@ -180,16 +180,16 @@ type dropper struct {
 
 func (d dropper) firewalld() bool { return strings.Contains(d.chain.Table, "firewalld") }
 
-// filteredBy are the droppers of a host; none where its packet filter cannot be read.
+// filteredBy returns a host's droppers; none if its packet filter cannot be read.
 func filteredBy(h *snapshot.Host, port string, hooks ...string) []dropper {
 	chains, err := h.Firewall()
 	if err != nil {
-		return nil // the counters are enough
+		return nil // the counters suffice
 	}
 	return droppers(h.Name, chains, port, hooks)
 }
 
-// ruleText is a rule with the number of packets that it matched, where that is counted.
+// ruleText returns a rule with its packet count, if counted.
 func ruleText(r node.FilterRule) string {
 	if !r.Counted {
 		return r.Text
@@ -199,8 +199,8 @@ func ruleText(r node.FilterRule) string {
 
 var dropWord = regexp.MustCompile(`(^|\s)(drop|reject|DROP|REJECT)(\s|$)`)
 
-// droppers are the rules that drop a UDP port at some hooks; without any, the policies that drop it for want of a rule
-// that lets it through.
+// droppers returns the rules that drop a UDP port at some hooks; without any, the policies that drop it for lack of an
+// accepting rule.
 func droppers(host string, chains []node.Chain, port string, hooks []string) []dropper {
 	named := regexp.MustCompile(`(dport|--dports?) (\{[^}]*\b` + port + `\b|[\d,:]*\b` + port + `\b)`)
 	var rules, policies []dropper

@@ -31,7 +31,7 @@ fill them in.`,
 	},
 }
 
-// fewWrong are so few in some seconds that a bad cable explains them.
+// fewWrong is so few in some seconds that a bad cable explains them.
 const fewWrong = 1
 
 func wrongChecksums(p *doctor.Pass, s doctor.Samples[map[string]uint64]) {
@@ -65,8 +65,8 @@ func wrongChecksums(p *doctor.Pass, s doctor.Samples[map[string]uint64]) {
 	p.Report(f)
 }
 
-// readChecksums are the counters of wrong checksums that are not 0: the kernel's for packets to the host, ovs-vswitchd's
-// for those that a userspace datapath tracks.
+// readChecksums returns the nonzero counters of bad checksums: the kernel's for packets to the host, ovs-vswitchd's for
+// those tracked by a userspace datapath.
 func readChecksums(h *snapshot.Host) (map[string]uint64, error) {
 	wrong := map[string]uint64{}
 	kernel, err := h.ProtocolCounters()
@@ -90,7 +90,7 @@ func readChecksums(h *snapshot.Host) (map[string]uint64, error) {
 	return wrong, nil
 }
 
-// offloading are the kernel's tunnel devices of Open vSwitch that leave checksums to the NIC.
+// offloading returns Open vSwitch's kernel tunnel devices that leave checksums to the NIC.
 func offloading(h *snapshot.Host) (links []string) {
 	n, err := h.Network()
 	if err != nil {

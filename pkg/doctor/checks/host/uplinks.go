@@ -34,8 +34,8 @@ not open it; or a bridge in ovn-bridge-mappings has no port to the outside.`,
 	}),
 }
 
-// internal reports whether a bridge is an internal network of the host, which needs no uplink: it has an address, and
-// neither tunnels nor the default route use it.
+// internal reports whether a bridge is a host-internal network, which needs no uplink: it has an address, and neither
+// tunnels nor the default route use it.
 func internal(n *doctor.Node, u facts.Uplink) bool {
 	bridge := u.Bridge.Name
 	encaps, _ := facts.EncapIPs(n.Host)
@@ -105,7 +105,7 @@ func noLink(name string) doctor.Evidence {
 	return doctor.Evidence{Source: doctor.Links(), Says: "no link " + name}
 }
 
-// uplinkUnusable reports an uplink that is a port and that Open vSwitch cannot open.
+// uplinkUnusable reports an uplink that is a port but cannot be opened by Open vSwitch.
 func uplinkUnusable(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 	if !p.InterfacesCurrent(n.Host) {
 		return
@@ -121,7 +121,7 @@ func uplinkUnusable(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 		}
 	}
 	if len(broken) == 0 || len(broken) < len(u.Links) {
-		return // of a bond one working member is enough
+		return // one working member of a bond is enough
 	}
 	i := broken[0]
 	f := doctor.Finding{
@@ -175,7 +175,7 @@ func renumbered(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 			continue
 		}
 		if flows[number] != "" {
-			return // flows name the uplink: what else they name is not this fault
+			return // flows name the uplink: other ports they name are not this fault
 		}
 		own = append(own, strconv.Itoa(number))
 	}
@@ -205,7 +205,7 @@ func renumbered(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 	})
 }
 
-// flowsByPort is a flow for each OpenFlow port number that the flows of a bridge name.
+// flowsByPort returns a flow for each OpenFlow port number named in a bridge's flows.
 func flowsByPort(n *doctor.Node, bridge string) (map[int]string, error) {
 	flows, err := n.PlainFlows(bridge)
 	if err != nil {
@@ -213,7 +213,7 @@ func flowsByPort(n *doctor.Node, bridge string) (map[int]string, error) {
 	}
 	named := map[int]string{}
 	for _, f := range flows {
-		f.Stats = nil // they differ from one sample to the next
+		f.Stats = nil // they differ between samples
 		ports := outputPorts(f.Actions)
 		if in, ok := f.Match.Field("in_port"); ok {
 			ports = append(ports, int(in.Port.Number))
@@ -227,10 +227,10 @@ func flowsByPort(n *doctor.Node, bridge string) (map[int]string, error) {
 	return named, nil
 }
 
-// firstReserved is the first number that is not a port's own: LOCAL, CONTROLLER and others follow.
+// firstReserved is the first reserved port number: LOCAL, CONTROLLER and others.
 const firstReserved = 0xff00
 
-// outputPorts are the OpenFlow port numbers that actions send packets to.
+// outputPorts returns the OpenFlow port numbers that actions send packets to.
 func outputPorts(list openflow.Actions) (ports []int) {
 	for _, a := range list {
 		switch a := a.(type) {
@@ -254,7 +254,7 @@ func outputPorts(list openflow.Actions) (ports []int) {
 	return ports
 }
 
-// ovsProfiles are the profiles of NetworkManager for OVS ports with one of these names.
+// ovsProfiles returns NetworkManager's profiles for OVS ports with one of these names.
 func ovsProfiles(h *snapshot.Host, names []string) []doctor.Evidence {
 	var list []doctor.Evidence
 	for _, pattern := range []string{"/etc/NetworkManager/system-connections/*", "/run/NetworkManager/system-connections/*"} {

@@ -45,7 +45,7 @@ virtual IP are rejected.`,
 	},
 }
 
-// health are the health checks of a zone's load balancers.
+// health holds the health checks of a zone's load balancers.
 type health struct {
 	*doctor.Pass
 	z      *snapshot.Zone
@@ -54,7 +54,7 @@ type health struct {
 	checks map[ovsdb.UUID]*nb.LoadBalancerHealthCheck
 
 	monitors map[monitorKey]*sb.ServiceMonitor
-	holders  map[netip.Addr]string // the port that has each address
+	holders  map[netip.Addr]string // the port with each address
 	bound    map[string]string     // the node of each port
 }
 
@@ -64,7 +64,7 @@ type monitorKey struct {
 	protocol string
 }
 
-// south reads, on first use, what the chassis have found.
+// south reads, on first use, what the chassis found.
 func (h *health) south() {
 	if h.monitors != nil {
 		return
@@ -123,7 +123,7 @@ func (h *health) balancer(lb *nb.LoadBalancer) {
 
 const notProbed = "no backend is probed: dead backends get connections"
 
-// vipOf is the virtual IP that a health check names.
+// vipOf returns the virtual IP that a health check names.
 func vipOf(vips []facts.VIP, key string) (facts.VIP, bool) {
 	for _, v := range vips {
 		if v.Key == key {
@@ -151,7 +151,7 @@ func firstOf(s []string) string {
 	return s[0]
 }
 
-// vip reports the backends of a virtual IP that are offline, or cannot be probed.
+// vip reports a virtual IP's backends that are offline, or cannot be probed.
 func (h *health) vip(lb *nb.LoadBalancer, v facts.VIP, mappings map[netip.Addr]facts.HealthMapping, reported map[netip.Addr]bool) {
 	var dead []doctor.Evidence
 	var also []doctor.Object
@@ -191,10 +191,10 @@ func (h *health) vip(lb *nb.LoadBalancer, v facts.VIP, mappings map[netip.Addr]f
 	h.Report(f)
 }
 
-// unprobed is what happens to a backend that is not probed.
+// unprobed is the effect on a backend that is not probed.
 const unprobed = "it gets connections even when it is dead; releases after OVN 26.03 give it none"
 
-// mapping reports a wrong entry in ip_port_mappings for a backend, once.
+// mapping reports a backend's wrong entry in ip_port_mappings, once.
 func (h *health) mapping(lb *nb.LoadBalancer, v facts.VIP, backend netip.AddrPort, m facts.HealthMapping, mapped bool, reported map[netip.Addr]bool) (faulty bool) {
 	a := backend.Addr()
 	f := doctor.Finding{
@@ -206,7 +206,7 @@ func (h *health) mapping(lb *nb.LoadBalancer, v facts.VIP, backend netip.AddrPor
 	isBound := func(name string) bool { _, ok := h.bound[name]; return ok }
 	switch {
 	case !mapped && holder == "" && !h.inside(a):
-		return false // outside of OVN: it cannot be probed through a port
+		return false // outside OVN: it cannot be probed through a port
 	case !mapped:
 		f.Reason = "not-probed"
 		f.Title = fmt.Sprintf("backend %s of load balancer %s is not probed", a, nameOf(lb))

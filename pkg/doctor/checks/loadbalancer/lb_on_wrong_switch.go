@@ -43,22 +43,22 @@ switches of a kind, or from what all other switches of a router have.`,
 	},
 }
 
-// balancing are the load balancers of a zone.
+// balancing holds the load balancers of a zone.
 type balancing struct {
 	*doctor.Pass
 	z        *snapshot.Zone
 	l        *facts.Logical
 	at       *facts.Placement
 	reported map[[2]ovsdb.UUID]bool // what is missing where
-	lost     int                    // load balancers that are attached nowhere
+	lost     int                    // load balancers attached nowhere
 
-	closed  doctor.Prefixes                    // networks in which every address is known
-	holders map[netip.Addr]string              // the port that has each address
+	closed  doctor.Prefixes                    // networks whose addresses are all known
+	holders map[netip.Addr]string              // the port with each address
 	bound   map[string]string                  // the node of each port
 	served  map[ovsdb.UUID]map[netip.Addr]bool // virtual IPs by router and by group; nil until needed
 }
 
-// missing reports that a load balancer, or a group of them, is not on a switch or router.
+// missing reports a load balancer, or a group, that is not on a switch or router.
 func (b *balancing) missing(f doctor.Finding, what, on ovsdb.UUID) {
 	if !b.reported[[2]ovsdb.UUID{what, on}] {
 		b.reported[[2]ovsdb.UUID{what, on}] = true
@@ -66,7 +66,7 @@ func (b *balancing) missing(f doctor.Finding, what, on ovsdb.UUID) {
 	}
 }
 
-// groups reports switches of nodes and gateway routers that lack a group which OVN-Kubernetes gives to all of them.
+// groups reports node switches and gateway routers that lack a group which OVN-Kubernetes gives to all of them.
 func (b *balancing) groups() {
 	for g := range doctor.Each(b.at.Groups) {
 		name := strings.ToLower(g.Name)
@@ -106,7 +106,7 @@ func (b *balancing) groupOnRouters(g *nb.LoadBalancerGroup) {
 	}
 }
 
-// group is the finding of a switch or router that lacks a group, to be completed.
+// group starts the finding of a switch or router that lacks a group.
 func (b *balancing) group(g *nb.LoadBalancerGroup, on doctor.Object, table string, id ovsdb.UUID, has []ovsdb.UUID) doctor.Finding {
 	var names []string
 	for _, h := range has {
@@ -134,7 +134,7 @@ func (b *balancing) balances(g *nb.LoadBalancerGroup) bool {
 	})
 }
 
-// ofCluster reports whether a switch is that of a node in the default network of OVN-Kubernetes.
+// ofCluster reports whether a switch is a node's in the default network of OVN-Kubernetes.
 func (b *balancing) ofCluster(s *nb.LogicalSwitch) bool {
 	return b.l.Clients(s) && s.ExternalIDs["k8s.ovn.org/network"] == "" && slices.ContainsFunc(b.l.RoutersAt(s), func(r *nb.LogicalRouter) bool {
 		return r.ExternalIDs["k8s-cluster-router"] != ""
@@ -156,8 +156,8 @@ func (b *balancing) onJoinSwitch(r *nb.LogicalRouter) bool {
 	return false
 }
 
-// ofKubeOVN reports switches that have only some of the load balancers of their router: Kube-OVN gives a subnet all of its
-// VPC or none.
+// ofKubeOVN reports switches with only some of their router's load balancers: Kube-OVN gives a subnet all of its VPC or
+// none.
 func (b *balancing) ofKubeOVN() {
 	for r := range doctor.Each(b.l.Routers) {
 		if decode.CMSOf(r.ExternalIDs) != decode.KubeOVN {
@@ -190,7 +190,7 @@ func (b *balancing) ofVPC(switches []*nb.LogicalSwitch) {
 	}
 }
 
-// switchesAt are the switches that are connected to a router and have clients, sorted.
+// switchesAt returns the switches with clients that are connected to a router, sorted.
 func (b *balancing) switchesAt(r *nb.LogicalRouter) []*nb.LogicalSwitch {
 	var out []*nb.LogicalSwitch
 	for _, rp := range b.l.RouterPortsOf[r.UUID] {
@@ -206,7 +206,7 @@ func (b *balancing) switchesAt(r *nb.LogicalRouter) []*nb.LogicalSwitch {
 	return slices.Compact(out)
 }
 
-// lacks is the finding of a switch that lacks a load balancer, to be completed.
+// lacks starts the finding of a switch that lacks a load balancer.
 func (b *balancing) lacks(lb *nb.LoadBalancer, s *nb.LogicalSwitch) doctor.Finding {
 	return doctor.Finding{
 		Object: lbObject(lb),
@@ -233,7 +233,7 @@ func vipObject(lb *nb.LoadBalancer, v facts.VIP) doctor.Object {
 	return doctor.Object{Kind: "virtual IP", Name: v.Key + " of load balancer " + nameOf(lb)}
 }
 
-// row is the row of a load balancer, with what it is attached to.
+// row returns a load balancer's row, with what it is attached to.
 func (b *balancing) row(lb *nb.LoadBalancer) doctor.Evidence {
 	var on []string
 	for _, s := range b.at.SwitchesOf[lb.UUID] {
@@ -256,8 +256,8 @@ func (b *balancing) row(lb *nb.LoadBalancer) doctor.Evidence {
 	return doctor.NBRow("Load_Balancer", lb.UUID, "%s: protocol=%s, vips=%v, %s", lb.Name, cmp.Or(lb.Protocol.Get(), `""`), vips, where)
 }
 
-// outliers reports switches that lack what all others of their router have. Of Kube-OVN ofKubeOVN knows more, and Neutron
-// gives a provider network none of its router's.
+// outliers reports switches that lack what all others of their router have. ofKubeOVN knows more about Kube-OVN's, and
+// Neutron gives a provider network none of its router's.
 func (b *balancing) outliers() {
 	for r := range doctor.Each(b.l.Routers) {
 		switches := slices.DeleteFunc(b.switchesAt(r), func(s *nb.LogicalSwitch) bool {
@@ -375,10 +375,10 @@ func (b *balancing) nowhere(lb *nb.LoadBalancer, vips []facts.VIP) {
 	b.Report(f)
 }
 
-// maxLost bounds the findings about load balancers that are attached nowhere: the others have the same cause.
+// maxLost bounds the findings about load balancers attached nowhere: the rest have the same cause.
 const maxLost = 20
 
-// groupNowhere reports a group that is attached nowhere, and with it all its load balancers.
+// groupNowhere reports a group that is attached nowhere, covering all its load balancers.
 func (b *balancing) groupNowhere(g *nb.LoadBalancerGroup, lb *nb.LoadBalancer) {
 	b.missing(doctor.Finding{
 		Result: doctor.Warning,
@@ -394,7 +394,7 @@ func (b *balancing) groupNowhere(g *nb.LoadBalancerGroup, lb *nb.LoadBalancer) {
 	}, g.UUID, g.UUID)
 }
 
-// kindOf is what load balancers that belong to the same places have in common.
+// kindOf returns what load balancers that belong in the same places have in common.
 func kindOf(lb *nb.LoadBalancer) string {
 	owner := decode.CMSOf(lb.ExternalIDs)
 	if owner == decode.OVNKubernetes {
@@ -405,7 +405,7 @@ func kindOf(lb *nb.LoadBalancer) string {
 	return string(owner)
 }
 
-// whereTheOthersAre is the one group, or the one switch, that has all other load balancers of a kind.
+// whereTheOthersAre returns the one group, or the one switch, with all other load balancers of a kind.
 func (b *balancing) whereTheOthersAre(lb *nb.LoadBalancer) string {
 	kind := kindOf(lb)
 	if kind == "" {
@@ -460,7 +460,7 @@ func (b *balancing) withoutGateway(lb *nb.LoadBalancer) {
 	b.Report(f)
 }
 
-// protocol reports a load balancer that is named for another protocol than it has.
+// protocol reports a load balancer named for a protocol other than its own.
 func (b *balancing) protocol(lb *nb.LoadBalancer) {
 	actual, expected := cmp.Or(lb.Protocol.Get(), "tcp"), namedFor(lb)
 	if expected == "" || expected == actual {
@@ -477,7 +477,7 @@ func (b *balancing) protocol(lb *nb.LoadBalancer) {
 	})
 }
 
-// namedFor is the protocol in the name that a CMS gave a load balancer; empty: none.
+// namedFor returns the protocol in a CMS's name of a load balancer; empty if none.
 func namedFor(lb *nb.LoadBalancer) string {
 	owner := decode.CMSOf(lb.ExternalIDs)
 	for _, protocol := range []string{"tcp", "udp", "sctp"} {
@@ -491,7 +491,7 @@ func namedFor(lb *nb.LoadBalancer) string {
 	return ""
 }
 
-// hairpinsOfCluster is the hairpin address that the load balancers of OVN-Kubernetes have in common; empty: none.
+// hairpinsOfCluster returns the common hairpin address of OVN-Kubernetes' load balancers; empty if none.
 func (b *balancing) hairpinsOfCluster() string {
 	var common string
 	for lb := range doctor.Each(b.at.LoadBalancers) {
@@ -507,7 +507,7 @@ func (b *balancing) hairpinsOfCluster() string {
 	return common
 }
 
-// hairpin reports a load balancer of OVN-Kubernetes without the hairpin address that the others have.
+// hairpin reports an OVN-Kubernetes load balancer without the hairpin address that the others have.
 func (b *balancing) hairpin(lb *nb.LoadBalancer, common string) {
 	if common == "" || lb.ExternalIDs["k8s.ovn.org/kind"] == "" || lb.Options["hairpin_snat_ip"] != "" {
 		return
@@ -532,7 +532,7 @@ func (b *balancing) serves(r *nb.LogicalRouter, a netip.Addr) bool {
 	return b.served[r.UUID][a] || slices.ContainsFunc(r.LoadBalancerGroup, func(g ovsdb.UUID) bool { return b.served[g][a] })
 }
 
-// addressesOnRouters are the virtual IPs for which routers reply to ARP, by router and by load balancer group.
+// addressesOnRouters returns the virtual IPs for which routers reply to ARP, by router and by load balancer group.
 func (b *balancing) addressesOnRouters() map[ovsdb.UUID]map[netip.Addr]bool {
 	of := map[ovsdb.UUID]map[netip.Addr]bool{}
 	add := func(to map[netip.Addr]bool, ids []ovsdb.UUID) {
@@ -586,7 +586,7 @@ func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []facts.VIP) {
 	}
 }
 
-// gatewayFor is a switch's router port in whose network an address is.
+// gatewayFor returns the switch's router port whose network contains an address.
 func (b *balancing) gatewayFor(s *nb.LogicalSwitch, a netip.Addr) *nb.LogicalRouterPort {
 	for _, g := range b.l.Gateways(s) {
 		if b.l.RouterOf[g.UUID] != nil && slices.ContainsFunc(facts.Networks(g), func(n netip.Prefix) bool { return n.Contains(a) }) {
@@ -596,7 +596,7 @@ func (b *balancing) gatewayFor(s *nb.LogicalSwitch, a netip.Addr) *nb.LogicalRou
 	return nil
 }
 
-// networks gathers, on first use, the closed networks and the owner of each address.
+// networks gathers, on first use, the closed networks and each address' owner.
 func (b *balancing) networks() {
 	if b.holders != nil {
 		return
@@ -632,7 +632,7 @@ func (b *balancing) networks() {
 	}
 }
 
-// deadBackends reports a virtual IP of which no backend can reply.
+// deadBackends reports a virtual IP none of whose backends can reply.
 func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []facts.VIP) {
 	b.networks()
 	reported := 0

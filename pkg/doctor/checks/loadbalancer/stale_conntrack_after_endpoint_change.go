@@ -25,7 +25,7 @@ sees whether the connections are in use; without, they are a warning.`,
 	Run: doctor.Over((*doctor.Pass).Chassis, staleConnections),
 }
 
-// staleTo are the stale connections of a virtual IP to a removed backend.
+// staleTo groups a virtual IP's stale connections to a removed backend.
 type staleTo struct{ vip, to netip.AddrPort }
 
 func staleConnections(p *doctor.Pass, c *doctor.Chassis) {
@@ -95,7 +95,7 @@ func key(s facts.StaleConnection) connection {
 // shortestUse is the shortest sample that shows whether a connection is in use: timeouts are in whole seconds.
 const shortestUse = 2 * time.Second
 
-// stillUsed are the stale connections that had packets between two samples.
+// stillUsed returns the stale connections that had packets between two samples.
 func stillUsed(c *doctor.Chassis, before []facts.StaleConnection, later *snapshot.Deployment, elapsed time.Duration) (map[connection]bool, error) {
 	h := later.Host(c.Name)
 	if h == nil {
@@ -117,8 +117,8 @@ func stillUsed(c *doctor.Chassis, before []facts.StaleConnection, later *snapsho
 	return used, nil
 }
 
-// inUse reports whether the timeout of a connection did not run down. One second does not count: right after a packet
-// the timeout is one more than a moment later.
+// inUse reports whether a connection's timeout did not run down. One second does not count: right after a packet the
+// timeout is one higher than a moment later.
 func inUse(was, is int, elapsed time.Duration) bool {
 	return float64(was-is) <= max(1, elapsed.Seconds()/2)
 }

@@ -41,7 +41,7 @@ is not reported: ovnctl trace shows which rule drops a packet.`,
 	},
 }
 
-// policies are the rules, address sets and port groups of a zone.
+// policies holds the rules, address sets and port groups of a zone.
 type policies struct {
 	*doctor.Pass
 	l     *facts.Logical
@@ -51,12 +51,12 @@ type policies struct {
 // A rule is a row with a match.
 type rule struct {
 	object doctor.Object
-	row    func() doctor.Evidence // used for few
+	row    func() doctor.Evidence // rarely needed
 	match  string
 	ids    map[string]string
 }
 
-// rules are the ACLs and routing policies.
+// rules returns the ACLs and routing policies.
 func (a *policies) rules() []rule {
 	out := make([]rule, 0, len(a.lists.ACLs)+len(a.l.Policies))
 	for acl := range doctor.Each(a.lists.ACLs) {
@@ -81,7 +81,7 @@ func (a *policies) rules() []rule {
 	return out
 }
 
-// matches reports matches that name what does not exist, and matches that OVN cannot parse.
+// matches reports matches that name missing objects, and matches that OVN cannot parse.
 func (a *policies) matches() {
 	sets, groups := map[string]bool{"svc_monitor_mac": true}, map[string]bool{}
 	for i := range a.lists.AddressSets {
@@ -121,7 +121,7 @@ func (a *policies) matches() {
 
 const ignored = "ovn-controller ignores the rule: other rules deny what it should allow, and nothing denies what it should deny"
 
-// missing reports an address set or port group that rules name and that does not exist.
+// missing reports an address set or port group that rules name but that does not exist.
 func (a *policies) missing(name string, rules []rule) {
 	kind, table := "address set", "Address_Set"
 	if name[0] == '@' {
@@ -149,7 +149,7 @@ func (a *policies) missing(name string, rules []rule) {
 	a.Report(f)
 }
 
-// setNames are the address sets ("$name") and port groups ("@name") that a match names, each once.
+// setNames returns a match's address sets ("$name") and port groups ("@name"), each once.
 func setNames(match string) []string {
 	var out []string
 	quoted := false
@@ -184,7 +184,7 @@ func isName(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c >= 0x80
 }
 
-// memberships reports ports that are not in the port group of one of their security groups.
+// memberships reports ports missing from the port group of one of their security groups.
 func (a *policies) memberships() {
 	type group struct {
 		row *nb.PortGroup
@@ -245,7 +245,7 @@ func (a *policies) memberships() {
 	}
 }
 
-// A membership is a port group that a port must be in, by what its CMS wrote at the port.
+// A membership is a port group that a port must be in, according to its CMS.
 type membership struct {
 	group, key string
 	required   bool // the group must exist
@@ -266,7 +266,7 @@ func securityGroups(port *nb.LogicalSwitchPortBrief) []membership {
 	return out
 }
 
-// denied reports pods under the default deny of their namespace but under no policy: OVN-Kubernetes writes both together.
+// denied reports pods under their namespace's default deny but under no policy: OVN-Kubernetes writes both together.
 func (a *policies) denied() {
 	byNamespace := map[string]map[ovsdb.UUID]bool{}
 	groupsOf := map[string][]*nb.PortGroup{}

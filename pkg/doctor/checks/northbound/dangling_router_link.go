@@ -32,7 +32,7 @@ names it and has its address. If a half is missing, no log mentions it.`,
 	},
 }
 
-// switchLinks reports faults on the side of the switches. It returns the unconnected router ports that these findings
+// switchLinks reports faults on the switches' side. It returns the unconnected router ports that these findings
 // explain.
 func switchLinks(p *doctor.Pass, l *facts.Logical) map[string]bool {
 	unlinked := l.Unlinked()
@@ -133,7 +133,7 @@ func twoLinks(p *doctor.Pass, l *facts.Logical, rp *nb.LogicalRouterPort, ports 
 	p.Report(f)
 }
 
-// localnet reports a port that should lead to a physical network and does not.
+// localnet reports a port that should lead to a physical network but does not.
 func localnet(p *doctor.Pass, l *facts.Logical, port *nb.LogicalSwitchPortBrief) {
 	network := port.Options["network_name"]
 	f := doctor.Finding{
@@ -169,7 +169,7 @@ func alreadyLocalnet(l *facts.Logical, port *nb.LogicalSwitchPortBrief, network 
 	})
 }
 
-// switchPeer reports a port that should connect two switches without a router and does not.
+// switchPeer reports a port that should connect two switches directly but does not.
 func switchPeer(p *doctor.Pass, l *facts.Logical, port *nb.LogicalSwitchPortBrief) {
 	if port.Type != "switch" {
 		return
@@ -198,7 +198,7 @@ func switchPeer(p *doctor.Pass, l *facts.Logical, port *nb.LogicalSwitchPortBrie
 	p.Report(f)
 }
 
-// loneRouterPorts reports router ports that are not connected, unless another finding explains it.
+// loneRouterPorts reports unconnected router ports that no other finding explains.
 func loneRouterPorts(p *doctor.Pass, l *facts.Logical, claimed map[string]bool) {
 	var lone []*nb.LogicalRouterPort
 	for _, rp := range l.Unlinked() {
@@ -238,7 +238,7 @@ func loneRouterPorts(p *doctor.Pass, l *facts.Logical, claimed map[string]bool) 
 	}
 }
 
-// withoutGateway are the switches without a gateway whose ports have addresses in the network of a router port.
+// withoutGateway returns the switches without a gateway whose ports have addresses in a router port's network.
 func withoutGateway(l *facts.Logical, lone []*nb.LogicalRouterPort) map[*nb.LogicalRouterPort]*nb.LogicalSwitch {
 	out := map[*nb.LogicalRouterPort]*nb.LogicalSwitch{}
 	for s := range doctor.Each(l.Switches) {
@@ -251,12 +251,12 @@ func withoutGateway(l *facts.Logical, lone []*nb.LogicalRouterPort) map[*nb.Logi
 	return out
 }
 
-// gatewayIn reports whether a switch is connected to the router of a router port already.
+// gatewayIn reports whether a switch is already connected to a router port's router.
 func gatewayIn(l *facts.Logical, s *nb.LogicalSwitch, rp *nb.LogicalRouterPort) bool {
 	return slices.ContainsFunc(l.Gateways(s), func(g *nb.LogicalRouterPort) bool { return l.RouterOf[g.UUID] == l.RouterOf[rp.UUID] })
 }
 
-// routerPeers reports router ports that are connected to another from one side only.
+// routerPeers reports router ports connected to another from one side only.
 func routerPeers(p *doctor.Pass, l *facts.Logical) {
 	for rp := range doctor.Each(l.RouterPorts) {
 		name := rp.Peer.Get()

@@ -42,7 +42,7 @@ The daemons of a newer release run on it, but features that need new columns do 
 	},
 }
 
-// oldSchema compares a database's schema with the one that its host has installed.
+// oldSchema compares a database's schema with the one installed on its host.
 func oldSchema(p *doctor.Pass, h *snapshot.Host, db ovsdb.Reader, object doctor.Object, also []doctor.Object) bool {
 	if db.Version() == "" {
 		return false

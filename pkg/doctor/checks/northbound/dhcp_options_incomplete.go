@@ -34,7 +34,7 @@ address is not in their network. Only its log shows that.`,
 	},
 }
 
-// dhcp are the DHCP options of a zone and the ports that use them.
+// dhcp holds the DHCP options of a zone and the ports that use them.
 type dhcp struct {
 	*doctor.Pass
 	l     *facts.Logical
@@ -56,7 +56,7 @@ func (d *dhcp) gather() {
 	}
 }
 
-// incomplete reports options that ports use and that lack a required key.
+// incomplete reports options in use that lack a required key.
 func (d *dhcp) incomplete() {
 	for o := range doctor.Each(d.l.DHCPOptions) {
 		users := d.users[o.UUID]
@@ -95,7 +95,7 @@ func (d *dhcp) incomplete() {
 	}
 }
 
-// dhcpName is a row's network, or its UUID where several rows have the same network.
+// dhcpName returns a row's network, or its UUID if several rows share the network.
 func dhcpName(l *facts.Logical, o *nb.DHCPOptions) string {
 	for other := range doctor.Each(l.DHCPOptions) {
 		if other.UUID != o.UUID && other.Cidr == o.Cidr {
@@ -129,7 +129,7 @@ func portObjectsOf(ports []*nb.LogicalSwitchPortBrief) []doctor.Object {
 	return out
 }
 
-// noRouter reports options that name no router although the switch has one.
+// noRouter reports options without a router although the switch has one.
 func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*nb.LogicalSwitchPortBrief) {
 	subnet, err := netip.ParsePrefix(o.Cidr)
 	if err != nil || subnet.Addr().Is6() || o.Options["router"] != "" || strings.Contains(o.Options["classless_static_route"], "0.0.0.0/0") {
@@ -160,7 +160,7 @@ func (d *dhcp) noRouter(o *nb.DHCPOptions, users []*nb.LogicalSwitchPortBrief) {
 	}
 }
 
-// addresses reports ports whose address is not in the network of their options.
+// addresses reports ports whose address is outside their options' network.
 func (d *dhcp) addresses() {
 	for p := range doctor.Each(d.l.SwitchPorts) {
 		if facts.Off(p.Enabled) {
@@ -173,7 +173,7 @@ func (d *dhcp) addresses() {
 			}
 			cidr, err := netip.ParsePrefix(o.Cidr)
 			if err != nil {
-				continue // reported of the options
+				continue // reported with the options
 			}
 			f := doctor.Finding{
 				Object: doctor.PortObject(p.Name),
@@ -194,7 +194,7 @@ func (d *dhcp) addresses() {
 	}
 }
 
-// without reports the one port of a switch without DHCPv4 options.
+// without reports the only port of a switch without DHCPv4 options.
 func (d *dhcp) without() {
 	for s := range doctor.Each(d.l.Switches) {
 		var bare []*nb.LogicalSwitchPortBrief
@@ -231,7 +231,7 @@ func (d *dhcp) without() {
 	}
 }
 
-// isServer reports whether a host boots from a port: of Neutron's ports those of servers.
+// isServer reports whether a host boots from a port; of Neutron's ports only servers do.
 func isServer(p *nb.LogicalSwitchPortBrief) bool {
 	owner := p.ExternalIDs["neutron:device_owner"]
 	return owner == "" || strings.HasPrefix(owner, "compute:")

@@ -1,2 +1,2 @@
-// Package northbound checks the Northbound: what it configures, and whether ovn-northd carries it out.
+// Package northbound checks the Northbound: its configuration, and whether ovn-northd carries it out.
 package northbound

@@ -144,7 +144,7 @@ func sameTunnelKey(p *doctor.Pass, l *facts.Logical) {
 	}
 }
 
-// floating are the NAT rows with which a router replies to ARP for an address, by router.
+// floating returns, by router, the NAT rows whose address the router replies to ARP for.
 func floating(l *facts.Logical) map[ovsdb.UUID][]*nb.NAT {
 	rows := make(map[ovsdb.UUID]*nb.NAT, len(l.NAT))
 	for n := range doctor.Each(l.NAT) {
@@ -163,7 +163,7 @@ func floating(l *facts.Logical) map[ovsdb.UUID][]*nb.NAT {
 	return out
 }
 
-// sameExternal reports two NAT rows of a router for the same external address.
+// sameExternal reports two NAT rows of a router with the same external address.
 func sameExternal(p *doctor.Pass, l *facts.Logical, natOf map[ovsdb.UUID][]*nb.NAT) {
 	for r := range doctor.Each(l.Routers) {
 		seen := map[string]*nb.NAT{}
@@ -192,14 +192,14 @@ func sameExternal(p *doctor.Pass, l *facts.Logical, natOf map[ovsdb.UUID][]*nb.N
 // A claim is a port or router on a switch that replies to ARP for an address.
 type claim struct {
 	object doctor.Object
-	row    func() doctor.Evidence // used for few
+	row    func() doctor.Evidence // rarely needed
 	owner  string                 // claims of one owner do not conflict
 	mac    string
 	port   *nb.LogicalSwitchPortBrief // of a switch port
 	router bool                       // a router's own
 }
 
-// A segment is a switch and the claims to addresses on it.
+// A segment is a switch and the address claims on it.
 type segment struct {
 	*doctor.Pass
 	l      *facts.Logical
@@ -265,7 +265,7 @@ func (s *segment) router(rp *nb.LogicalRouterPort, natOf map[ovsdb.UUID][]*nb.NA
 		}}
 	if len(networks) > 0 {
 		first, taken := s.byIP[networks[0].Addr()]
-		if !taken || first.mac != c.mac { // several routers share an address on purpose by one MAC
+		if !taken || first.mac != c.mac { // several routers share an address on purpose with one MAC
 			s.claimMAC(c)
 		}
 	}
@@ -334,7 +334,7 @@ func sameVM(a, b *nb.LogicalSwitchPortBrief) bool {
 	return name != "" && name == vm(b.Name)
 }
 
-// nested reports whether one of two ports is nested in the other, or both in the same one.
+// nested reports whether one port is nested in the other, or both in the same one.
 func nested(a, b *nb.LogicalSwitchPortBrief) bool {
 	return a.ParentName.Get() == b.Name || b.ParentName.Get() == a.Name || len(a.ParentName) > 0 && a.ParentName.Get() == b.ParentName.Get()
 }
@@ -343,7 +343,7 @@ func (s *segment) report() {
 	for _, c := range s.order {
 		a, b := c.a, c.b
 		switch {
-		case b.router && !a.router: // of a router and a port the port is wrong
+		case b.router && !a.router: // between a router and a port, the port is wrong
 			a, b = b, a
 		case a.router == b.router && a.object.Name < b.object.Name:
 			a, b = b, a
@@ -363,9 +363,9 @@ func (s *segment) report() {
 
 // A vipKey is a virtual IP as packets name it: protocol, address and port.
 type vipKey struct {
-	protocol string // empty: all, of an address without a port
+	protocol string // empty: all protocols, for an address without a port
 	at       netip.AddrPort
-	text     string // of an invalid address
+	text     string // for an invalid address
 }
 
 func vipKeyOf(lb *nb.LoadBalancer, v *facts.VIP) vipKey {
@@ -379,7 +379,7 @@ func vipKeyOf(lb *nb.LoadBalancer, v *facts.VIP) vipKey {
 	}
 }
 
-// String is the protocol and the virtual IP.
+// String returns the protocol and the virtual IP.
 func (k vipKey) String() string {
 	switch {
 	case k.text != "":
@@ -396,7 +396,7 @@ type vipOwner struct {
 	vip string
 }
 
-// A vipIndex is the owner of each virtual IP, of a group or of the load balancers of a switch or router.
+// A vipIndex maps virtual IPs to their owners, for a group or for a switch's or router's load balancers.
 type vipIndex map[vipKey]vipOwner
 
 // sameVIP reports two load balancers of a switch or router with the same virtual IP and different backends.
@@ -432,14 +432,14 @@ type vipConflicts struct {
 	order    []*vipConflict
 }
 
-// A vipConflict is two load balancers of a switch or router, and the first virtual IP that both have.
+// A vipConflict is two load balancers of a switch or router, and the first virtual IP they share.
 type vipConflict struct {
 	a, b  vipOwner
 	key   string
 	where doctor.Object
 }
 
-// index is the owner of each virtual IP; it notes conflicts among the load balancers themselves.
+// index maps virtual IPs to owners; it records conflicts among the load balancers themselves.
 func (v *vipConflicts) index(ids []ovsdb.UUID, where doctor.Object) vipIndex {
 	index := make(vipIndex, 2*len(ids))
 	for _, id := range ids {
@@ -474,7 +474,7 @@ func (v *vipConflicts) datapath(own, groups []ovsdb.UUID, where doctor.Object) {
 	}
 }
 
-// both compares the owners of the virtual IPs that are in two indexes.
+// both compares the owners of virtual IPs present in two indexes.
 func (v *vipConflicts) both(a, b vipIndex, where doctor.Object) {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -522,7 +522,7 @@ func (v *vipConflicts) report(c *vipConflict) {
 	})
 }
 
-// sortedList is a list with commas, sorted.
+// sortedList sorts a comma-separated list.
 func sortedList(list string) string {
 	words := strings.Split(list, ",")
 	for i := range words {

@@ -29,7 +29,7 @@ Northbound have no effect on any node.`,
 // A northd is the ovn-northd of a host that should run it.
 type northd struct {
 	doctor.SilentDaemon
-	status string // "active", "standby", "paused"; empty: it does not reply
+	status string // "active", "standby", "paused"; empty if it does not reply
 }
 
 const noEffect = "changes in the Northbound have no effect on any node"
@@ -88,7 +88,7 @@ func lookForNorthd(p *doctor.Pass) {
 	}
 }
 
-// zoneOf is the zone of a host, which may run databases only.
+// zoneOf returns the zone of a host, which may run databases only.
 func zoneOf(p *doctor.Pass, h *snapshot.Host) *snapshot.Zone {
 	if z := h.Zone(); z != nil {
 		return z
@@ -99,7 +99,7 @@ func zoneOf(p *doctor.Pass, h *snapshot.Host) *snapshot.Zone {
 	return nil
 }
 
-// northds are the ovn-northd of all hosts that can be read; the error is of one that cannot.
+// northds returns the ovn-northd of all readable hosts; the error is from one that is not.
 func northds(p *doctor.Pass) ([]northd, error) {
 	var list []northd
 	var unread error
@@ -131,7 +131,7 @@ func northds(p *doctor.Pass) ([]northd, error) {
 	return list, unread
 }
 
-// finding is the fault of an ovn-northd that is not active; other: another one is.
+// finding returns the fault of an ovn-northd that is not active; other means another one is.
 func (n *northd) finding(other bool, p *doctor.Pass) (doctor.Finding, bool) {
 	f := doctor.Finding{
 		Object: doctor.DaemonObject(n.Host, "ovn-northd"),
@@ -169,8 +169,8 @@ func (n *northd) finding(other bool, p *doctor.Pass) (doctor.Finding, bool) {
 	return f, true
 }
 
-// standby fills in the finding of one that does not become active although none is. The databases alone show that: the
-// active one may be on a host that is not read.
+// standby fills in the finding of one that stays inactive although none is active. Only the databases show that: the
+// active one may be on an unread host.
 func (n *northd) standby(f *doctor.Finding, z *snapshot.Zone) bool {
 	f.Evidence = []doctor.Evidence{doctor.Reply("ovn-northd", "status").On(n.Name).Says(n.status)}
 	disconnected := false

@@ -95,8 +95,8 @@ func disabledPort(p *doctor.Pass, port *nb.LogicalSwitchPortBrief, bound map[str
 	p.Report(f)
 }
 
-// disabledByDesign reports whether a CMS keeps a port disabled that sends nothing: the port that holds the address of one
-// of Octavia's load balancers, and the source port after a live migration.
+// disabledByDesign reports whether a CMS keeps an unused port disabled: the port that holds the address of an Octavia
+// load balancer, or the source port after a live migration.
 func disabledByDesign(l *facts.Logical, port *nb.LogicalSwitchPortBrief) bool {
 	if port.ExternalIDs["neutron:device_owner"] == "Octavia" {
 		return true

@@ -46,7 +46,7 @@ type unrealised struct {
 	routes   map[ovsdb.UUID]*nb.StaticRoute
 	policies map[ovsdb.UUID]*nb.Policy
 	nat      map[ovsdb.UUID]*nb.NAT
-	holders  map[netip.Addr]string // the port that has each address
+	holders  map[netip.Addr]string // the port with each address
 }
 
 // routerNetworks are the ports and networks of a router.
@@ -54,7 +54,7 @@ type routerNetworks struct {
 	doctor.Prefixes
 	ports   map[string]*nb.LogicalRouterPort
 	byID    map[ovsdb.UUID]*nb.LogicalRouterPort
-	tables  map[string]bool // route tables that its ports use
+	tables  map[string]bool // route tables used by its ports
 	gateway []*nb.LogicalRouterPort
 }
 
@@ -106,7 +106,7 @@ func (u *unrealised) router(r *nb.LogicalRouter) {
 	}
 }
 
-// finding is a finding about a row of a router, to be completed.
+// finding starts a finding about a router's row.
 func (u *unrealised) finding(r *nb.LogicalRouter, reason, table string, id ovsdb.UUID, row string) doctor.Finding {
 	return doctor.Finding{
 		Object:   doctor.RouterObject(r),
@@ -134,7 +134,7 @@ func (u *unrealised) route(r *nb.LogicalRouter, n *routerNetworks, route *nb.Sta
 	u.Report(f)
 }
 
-// prefixOf reads an address or a prefix.
+// prefixOf parses an address or a prefix.
 func prefixOf(s string) (netip.Prefix, bool) {
 	if p, err := netip.ParsePrefix(s); err == nil {
 		return p, true
@@ -285,7 +285,7 @@ func (u *unrealised) routerPortName(id ovsdb.UUID) string {
 	return fmt.Sprintf("%.8s", id)
 }
 
-// holder is the switch port that has an address.
+// holder returns the switch port with an address.
 func (u *unrealised) holder(a netip.Addr) string {
 	if u.holders == nil {
 		u.holders = doctor.PortByAddress(u.l)

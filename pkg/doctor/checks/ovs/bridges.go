@@ -102,7 +102,7 @@ is connected and caught up, and --wait=hv succeeds. Only its restart installs th
 
 func emptyBridge(p *doctor.Pass, c *doctor.Chassis) {
 	if c.OVS.Bridge(c.Bridge) == nil {
-		return // ovn-controller creates it; if there is none, it does not run
+		return // created by ovn-controller; if missing, it does not run
 	}
 	if d, err := c.Daemon("ovs-vswitchd"); err == nil && d.Liveness != snapshot.Answers {
 		return // vswitchd-not-running

@@ -30,7 +30,7 @@ file is created again, empty, with the node's old name.`,
 	},
 }
 
-// confDB is the database file of a host with its server.
+// confDB is a host's database file with its server.
 type confDB struct {
 	*facts.ConfDB
 	host     *snapshot.Host
@@ -66,7 +66,7 @@ func (c *confDB) finding(p *doctor.Pass) (doctor.Finding, bool) {
 		Fix:    catalog.RestoreConfDB.With(),
 	}
 	contained, _, err := facts.Contained(c.host)
-	visible := !runs || err != nil || !contained // a container has a file system of its own
+	visible := !runs || err != nil || !contained // a container has its own file system
 	switch {
 	case visible && runs && c.Text == nil:
 		f.Reason = "file-removed"
@@ -122,7 +122,7 @@ func (c *confDB) notServed(f *doctor.Finding) {
 	}
 }
 
-// empty is the finding of a database that was created again, of a node that the Southbound knows.
+// empty returns the finding of a recreated database of a node that the Southbound knows.
 func (c *confDB) empty(p *doctor.Pass) (doctor.Finding, bool) {
 	l, err := facts.ReadLostSwitch(p.Deployment, c.host)
 	if err != nil || l == nil {

@@ -40,10 +40,10 @@ or its queue is full, the packet is lost.`,
 	},
 }
 
-// fewLost are so few that a burst of new flows on a healthy host explains them.
+// fewLost is so few that a burst of new flows on a healthy host explains them.
 const fewLost = 5
 
-// lostFinding begins a finding of lost packets.
+// lostFinding starts a finding of lost packets.
 func lostFinding(h *snapshot.Host, reason string) doctor.Finding {
 	return doctor.Finding{
 		Object: doctor.DaemonObject(h, "ovs-vswitchd"),
@@ -85,10 +85,10 @@ func lostNow(p *doctor.Pass, s *doctor.Samples[[]node.Datapath]) {
 	p.Report(f)
 }
 
-// lostByLog reports packets that were lost within the last hour, as captures show them.
+// lostByLog reports packets lost within the last hour, as captures show them.
 func lostByLog(p *doctor.Pass, h *snapshot.Host) {
 	lines, err := doctor.LogLines(h, "ovs-vswitchd", "lost packet on port channel")
-	if err != nil || len(lines) == 0 { // without the log the counters are enough
+	if err != nil || len(lines) == 0 { // without the log the counters suffice
 		return
 	}
 	last := lines[len(lines)-1]
@@ -117,18 +117,18 @@ Above the limit no flow is installed: each further packet goes through ovs-vswit
 		for _, s := range doctor.TakeSamples(p, readFlowLimit, flowLimit.undecided) {
 			grew := s.Both && (doctor.Increase(s.First.hit, s.Second.hit) > 0 || doctor.Increase(s.First.kill, s.Second.kill) > 0)
 			at := slices.IndexFunc(s.First.upcalls, func(u snapshot.Upcalls) bool { return grew || s.First.hit > 0 && u.Current > u.Limit })
-			if at >= 0 { // the counters are those of all datapaths
+			if at >= 0 { // the counters cover all datapaths
 				reportFlowLimit(p, &s, s.First.upcalls[at])
 			}
 		}
 	},
 }
 
-// flowLimit is how the flows of a host's datapaths compare to their limit.
+// flowLimit compares a host's datapath flows with their limit.
 type flowLimit struct {
 	upcalls            []snapshot.Upcalls
-	hit, kill, reduced uint64 // how often since ovs-vswitchd started
-	configured         int    // other_config:flow-limit; 0: it is not set
+	hit, kill, reduced uint64 // counts since ovs-vswitchd started
+	configured         int    // other_config:flow-limit; 0 if not set
 }
 
 func readFlowLimit(h *snapshot.Host) (f flowLimit, err error) {
@@ -213,20 +213,20 @@ const resubmitCause = "their path has more than 4096 resubmits: very many ACLs o
 // resubmits are the packets that a host dropped after too many resubmits.
 type resubmits struct {
 	logged  []loggedPacket
-	lines   int    // how many lines the log has about such packets
+	lines   int    // number of log lines about such packets
 	dropped uint64 // since ovs-vswitchd started
 	lately  bool   // a packet of the last hour may or may not be dropped now
 }
 
-// A loggedPacket is a packet that was dropped, by the log.
+// A loggedPacket is a dropped packet found in the log.
 type loggedPacket struct {
 	snapshot.LogLine
 	bridge, flow string
 	still        bool  // it would be dropped now
-	err          error // why that is not known
+	err          error // why that is unknown
 }
 
-// undecided reports whether packets were dropped, and it is not known whether they are now.
+// undecided reports whether packets were dropped, and it is unknown whether they still are.
 func (r *resubmits) undecided() bool {
 	return (r.dropped > 0 || r.lately) && !slices.ContainsFunc(r.logged, func(t loggedPacket) bool { return t.still })
 }
@@ -242,7 +242,7 @@ func readResubmits(h *snapshot.Host) (*resubmits, error) {
 		return nil, err
 	}
 	r.lines = len(lines)
-	known := map[string]bool{} // bridges: of each the latest packet is traced again
+	known := map[string]bool{} // bridges: each one's latest packet is traced again
 	for _, l := range slices.Backward(lines) {
 		t := loggedPacket{LogLine: l}
 		_, rest, _ := strings.Cut(l.Text, "resubmit actions on bridge ")
@@ -269,7 +269,7 @@ func (t *loggedPacket) traceAgain(h *snapshot.Host) {
 	t.still = err == nil && (strings.Contains(reply, "Too many resubmits") || strings.Contains(reply, "resubmit actions on bridge"))
 }
 
-// loggedDrop reports a packet of the log that would be dropped now or, in a capture, was dropped lately.
+// loggedDrop reports a logged packet that would be dropped now or, in a capture, was dropped lately.
 func loggedDrop(p *doctor.Pass, h *snapshot.Host, t *loggedPacket) {
 	trace := "ofproto/trace " + t.bridge + " " + strings.TrimSpace(t.flow)
 	f := doctor.Finding{
@@ -294,7 +294,7 @@ func loggedDrop(p *doctor.Pass, h *snapshot.Host, t *loggedPacket) {
 	p.Report(f)
 }
 
-// growingDrops reports that packets were dropped between two samples.
+// growingDrops reports packets dropped between two samples.
 func growingDrops(p *doctor.Pass, h *snapshot.Host, first, second *resubmits) {
 	lines := second.lines - first.lines
 	if doctor.Increase(first.dropped, second.dropped) == 0 && lines <= 0 {
@@ -364,7 +364,7 @@ func wrapping(p *doctor.Pass, h *snapshot.Host, bridge string, first, second sna
 	})
 }
 
-// readFDB reads the MAC tables of a host's bridges; none if no address was ever evicted. An Open vSwitch before 2.10 does
+// readFDB reads the MAC tables of a host's bridges; none if no address was ever evicted. Open vSwitch before 2.10 does
 // not count that.
 func readFDB(h *snapshot.Host) (map[string]snapshot.FDBStats, error) {
 	if counters, err := h.Coverage("ovs-vswitchd"); err == nil && counters["mac_learning_evicted"] == 0 {

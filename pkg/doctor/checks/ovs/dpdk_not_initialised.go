@@ -33,10 +33,10 @@ With other_config:dpdk-init=true and dpdk_initialized=false no port of type dpdk
 
 // dpdk is the state of DPDK on a host.
 type dpdk struct {
-	init                     string // other_config:dpdk-init; empty: it is not requested
+	init                     string // other_config:dpdk-init; empty if not requested
 	initialised              bool
 	unsupported, noHugepages bool
-	ports                    []string // of its types, with an error
+	ports                    []string // of DPDK types, with an error
 	evidence                 []doctor.Evidence
 }
 
@@ -100,7 +100,7 @@ func readDPDK(h *snapshot.Host) (d dpdk, err error) {
 	return d, nil
 }
 
-// explain looks for the reason why DPDK is not initialised.
+// explain finds the reason why DPDK is not initialised.
 func (d *dpdk) explain(h *snapshot.Host) {
 	for _, text := range []string{"DPDK not supported", "EAL", "dpdk|"} {
 		if last := doctor.LastLogged(h, "ovs-vswitchd", text); last.Raw != "" {

@@ -52,7 +52,7 @@ UUID of its row.`,
 	}),
 }
 
-// lastingDrift reports what has drifted in a second sample, too.
+// lastingDrift reports drift that a second sample confirms.
 func lastingDrift(p *doctor.Pass, c *doctor.Chassis, first drifts) {
 	again, ok := doctor.Need(p, doctor.NodeObject(c.Name), p.Again)
 	if !ok {
@@ -78,11 +78,11 @@ func lastingDrift(p *doctor.Pass, c *doctor.Chassis, first drifts) {
 // A drift is a flow that is missing, edited or foreign.
 type drift struct {
 	seen doctor.Evidence
-	mac  *sb.MACBinding // the neighbour that the flow is of
+	mac  *sb.MACBinding // the flow's neighbour
 	port string         // the logical port
 }
 
-// A driftKey tells drifts apart, the same in both samples.
+// A driftKey identifies a drift across both samples.
 type driftKey struct {
 	kind driftKind
 	of   string // a row or a flow
@@ -104,30 +104,30 @@ const (
 
 type drifts map[driftKey]drift
 
-// keys are the keys of the drifts in order.
+// keys returns the keys of the drifts in order.
 func (d drifts) keys() []driftKey {
 	return slices.SortedFunc(maps.Keys(d), func(a, b driftKey) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.of, b.of), cmp.Compare(a.key, b.key))
 	})
 }
 
-// manyFlows are too many to compare.
+// manyFlows is too many to compare.
 const manyFlows = 300_000
 
-// A flowTable has the flows of an integration bridge by the row they were made from.
+// A flowTable has an integration bridge's flows by the row they were made from.
 type flowTable struct {
 	all      []openflow.FlowEntry
 	byCookie map[uint32][]*openflow.FlowEntry
-	datapath map[uint64]bool // metadata of the flows with a cookie: the datapaths that are here
+	datapath map[uint64]bool // metadata of the flows with a cookie: the datapaths on this node
 }
 
-// drifted compares the flows of a node with the Southbound. It finds nothing where they lag behind for another reason.
+// drifted compares a node's flows with the Southbound. It finds nothing if they lag for another reason.
 func drifted(p *doctor.Pass, c *doctor.Chassis) drifts {
 	if c.Row == nil || c.SB == nil || !caughtUp(c) || !doctor.ControllerReplies(c.Host) || !p.InterfacesCurrent(c.Host) {
 		return nil // that is another finding
 	}
 	object := doctor.BridgeObject(c.Host, c.Bridge)
-	// Begin started to read the flows: the rest is read meanwhile.
+	// Begin started reading the flows: read the rest meanwhile.
 	learned, errLearned := c.Zone().Learned()
 	groups, errGroups := c.Zone().DatapathGroups()
 	likely := likelyFlows(c)
@@ -159,7 +159,7 @@ func drifted(p *doctor.Pass, c *doctor.Chassis) drifts {
 	return found
 }
 
-// caughtUp reports whether the chassis has applied what is in the Southbound.
+// caughtUp reports whether the chassis has applied the Southbound.
 func caughtUp(c *doctor.Chassis) bool {
 	if len(c.SB.Globals) == 0 {
 		return false
@@ -203,7 +203,7 @@ func table(f *openflow.FlowEntry) int {
 	return f.Table.Number
 }
 
-// portDrift looks for the two flows of each port that is bound here: into the pipeline and out of it.
+// portDrift looks for the two flows of each port bound here: into the pipeline and out of it.
 func portDrift(c *doctor.Chassis, t *flowTable, found drifts) {
 	bindings := doctor.PortBindings(c.SB)
 	local := map[uint32]string{} // logical ports by OpenFlow port
@@ -236,7 +236,7 @@ func portDrift(c *doctor.Chassis, t *flowTable, found drifts) {
 	}
 }
 
-// takesFrom reports whether a flow takes the packets of an OpenFlow port into the pipeline.
+// takesFrom reports whether a flow takes an OpenFlow port's packets into the pipeline.
 func takesFrom(f *openflow.FlowEntry, number uint32) bool {
 	in, ok := f.Match.Field("in_port")
 	return ok && table(f) == 0 && in.Port.Number == number
@@ -250,7 +250,7 @@ func sendsTo(f *openflow.FlowEntry, number uint32) bool {
 	})
 }
 
-// neighbourDrift looks for the flow of each neighbour that a router on this node has learned.
+// neighbourDrift looks for the flow of each neighbour learned by a router on this node.
 func neighbourDrift(c *doctor.Chassis, t *flowTable, rows []sb.MACBinding, found drifts) {
 	keys := map[ovsdb.UUID]uint64{}
 	for _, d := range c.SB.Datapaths {
@@ -278,7 +278,7 @@ func neighbourDrift(c *doctor.Chassis, t *flowTable, rows []sb.MACBinding, found
 	}
 }
 
-// destination is the MAC address that a flow writes into its packets as their destination.
+// destination returns the destination MAC address that a flow sets.
 func destination(f *openflow.FlowEntry) (packet.Value, bool) {
 	for _, a := range f.Actions {
 		switch a := a.(type) {
@@ -303,10 +303,10 @@ func destination(f *openflow.FlowEntry) (packet.Value, bool) {
 type expectedRow struct {
 	*sb.LogicalFlowBrief
 	cookie uint32
-	must   bool // there is one wherever the datapath is
+	must   bool // it exists wherever the datapath does
 }
 
-// expected are the logical flows of some datapaths, also by the cookie of their flows.
+// expected are the logical flows of some datapaths, also by their flows' cookie.
 type expected struct {
 	datapaths []ovsdb.UUID
 	rows      []expectedRow
@@ -324,17 +324,17 @@ func expect(rows []sb.LogicalFlowBrief, datapaths []ovsdb.UUID) *expected {
 	return e
 }
 
-// likelyFlows are the logical flows of the datapaths that are most likely on the node.
+// likelyFlows returns the logical flows of the datapaths most likely on the node.
 func likelyFlows(c *doctor.Chassis) *expected {
 	likely, err := c.Zone().LikelyFlows(c.SystemID)
 	if err != nil {
-		return &expected{} // logicalDrift reads those of the actual datapaths, and reports why it cannot
+		return &expected{} // logicalDrift reads the actual datapaths' flows, or reports why it cannot
 	}
 	return expect(likely.Rows, likely.Datapaths)
 }
 
-// logicalDrift compares the flows of the pipelines with the logical flows of the datapaths on the node, which likely may
-// have already.
+// logicalDrift compares the pipelines' flows with the logical flows of the node's datapaths, which likely may already
+// hold.
 func logicalDrift(c *doctor.Chassis, t *flowTable, groups []sb.LogicalDPGroup, likely *expected, found drifts) error {
 	if !sameRelease(c) {
 		return fmt.Errorf("ovn-controller of %s is of another release than ovn-northd and may not understand all logical flows: only ports and neighbours were compared", c.Name)
@@ -368,16 +368,16 @@ func logicalDrift(c *doctor.Chassis, t *flowTable, groups []sb.LogicalDPGroup, l
 	return nil
 }
 
-// logicalFlows are the logical flows of the datapaths on a node, beside its OpenFlow flows.
+// logicalFlows are the logical flows of a node's datapaths, beside its OpenFlow flows.
 type logicalFlows struct {
 	*doctor.Chassis
 	*expected
 	flows   *flowTable
 	here    map[ovsdb.UUID]uint64
 	members map[ovsdb.UUID][]ovsdb.UUID
-	base    map[string]int // the first OpenFlow table of each pipeline
+	base    map[string]int // each pipeline's first OpenFlow table
 	stages  map[int]bool   // OpenFlow tables that are stages
-	output  map[string]int // the table that output leads to, of each pipeline
+	output  map[string]int // each pipeline's table that output leads to
 	ports   map[string]*sb.PortBindingBrief
 }
 
@@ -404,7 +404,7 @@ func (l *logicalFlows) compare(found drifts) {
 	l.edited(found)
 }
 
-// most is the value with most votes, of each pipeline.
+// most returns each pipeline's value with most votes.
 func most(votes map[string]map[int]int) map[string]int {
 	winner := map[string]int{}
 	for pipeline, of := range votes {
@@ -417,8 +417,8 @@ func most(votes map[string]map[int]int) map[string]int {
 	return winner
 }
 
-// sameRelease reports whether ovn-controller is of ovn-northd's release. During an upgrade it may not be, and then it may
-// not understand a logical flow and make no flow of it.
+// sameRelease reports whether ovn-controller is of ovn-northd's release. During an upgrade it may not be, and may not
+// understand a logical flow and make no flow of it.
 func sameRelease(c *doctor.Chassis) bool {
 	d, err := c.Daemon("ovn-controller")
 	if err != nil || d.Liveness != snapshot.Answers {
@@ -433,7 +433,7 @@ func sameRelease(c *doctor.Chassis) bool {
 	return true
 }
 
-// release is year and month of a version, "23.03" of "23.03.1".
+// release returns year and month of a version, "23.03" of "23.03.1".
 func release(version string) string {
 	parts := strings.SplitN(version, ".", 3)
 	if len(parts) < 2 {
@@ -442,7 +442,7 @@ func release(version string) string {
 	return parts[0] + "." + parts[1]
 }
 
-// keys are the tunnel keys of a row's datapaths on the node.
+// keys returns the tunnel keys of a row's datapaths on the node.
 func (l *logicalFlows) keys(r *sb.LogicalFlowBrief) []uint64 {
 	if key, ok := l.here[r.Owner]; ok {
 		return []uint64{key}
@@ -454,14 +454,14 @@ func (l *logicalFlows) keys(r *sb.LogicalFlowBrief) []uint64 {
 	return keys
 }
 
-// missing looks for logical flows that must have a flow on the node and have none.
+// missing looks for logical flows that must have a flow on the node but do not.
 func (l *logicalFlows) missing(found drifts) {
 	for _, r := range l.rows {
 		if !r.must {
 			continue
 		}
 		has := map[uint64]bool{}
-		all := false // a flow without metadata may be for all datapaths
+		all := false // a flow without metadata may apply to all datapaths
 		for _, f := range l.flows.byCookie[r.cookie] {
 			key, ok := metadata(f)
 			has[key], all = true, all || !ok
@@ -475,8 +475,8 @@ func (l *logicalFlows) missing(found drifts) {
 	}
 }
 
-// must reports whether a logical flow has a flow on every chassis that its datapath is on. One that names a port or a set
-// may have none, where the port is elsewhere or the set is empty, and so may one whose match contradicts itself.
+// must reports whether a logical flow has a flow on every chassis with its datapath. One that names a port or a set may
+// have none, if the port is elsewhere or the set is empty, as may one with a contradictory match.
 func must(r *sb.LogicalFlowBrief) bool {
 	for _, word := range []string{"inport", "outport", "is_chassis_resident", "$", "@", "^"} {
 		if strings.Contains(r.Match, word) || word != "inport" && word != "outport" && strings.Contains(r.Actions, word) {
@@ -512,12 +512,12 @@ func (l *logicalFlows) edited(found drifts) {
 	}
 }
 
-// flowID tells flows apart, whatever their actions and statistics are.
+// flowID identifies a flow regardless of actions and statistics.
 func flowID(f *openflow.FlowEntry) string {
 	return fmt.Sprintf("%x %d %d %s", f.Cookie, table(f), f.Priority, f.Match)
 }
 
-// seen is a flow as evidence.
+// seen returns a flow as evidence.
 func (l *logicalFlows) seen(f *openflow.FlowEntry) doctor.Evidence {
 	return doctor.Evidence{
 		Source: doctor.Flows(l.Bridge).On(l.Name),
@@ -525,7 +525,7 @@ func (l *logicalFlows) seen(f *openflow.FlowEntry) doctor.Evidence {
 	}
 }
 
-// sendsOut reports whether a row's actions only send packets out, and to which port if they name one.
+// sendsOut reports whether a row's actions only output packets, and to which port if they name one.
 func sendsOut(actions string) (port string, ok bool) {
 	if actions == "output;" {
 		return "", true
@@ -535,7 +535,7 @@ func sendsOut(actions string) (port string, ok bool) {
 	return port, named && rest == "output;"
 }
 
-// agrees reports whether a flow's actions can be those of its row, as far as the plainest actions show.
+// agrees reports whether a flow's actions can be those of its row, as far as the simplest actions show.
 func (l *logicalFlows) agrees(r *sb.LogicalFlowBrief, f *openflow.FlowEntry) bool {
 	conjunction, drop, forwards := false, len(f.Actions) == 0, false
 	for _, a := range f.Actions {
@@ -549,7 +549,7 @@ func (l *logicalFlows) agrees(r *sb.LogicalFlowBrief, f *openflow.FlowEntry) boo
 		}
 	}
 	if conjunction {
-		return true // the actions are in the flow of the conjunction's id
+		return true // the actions are in the flow with the conjunction's id
 	}
 	to, ok := leadsTo(f)
 	port, sends := sendsOut(r.Actions)
@@ -570,7 +570,7 @@ func (l *logicalFlows) agrees(r *sb.LogicalFlowBrief, f *openflow.FlowEntry) boo
 	return true
 }
 
-// leadsTo is the table that a flow resubmits to last.
+// leadsTo returns the table that a flow resubmits to last.
 func leadsTo(f *openflow.FlowEntry) (int, bool) {
 	if len(f.Actions) == 0 {
 		return 0, false
@@ -579,8 +579,8 @@ func leadsTo(f *openflow.FlowEntry) (int, bool) {
 	return r.Table.Number, ok && r.Port == nil && r.Table != openflow.NoTable
 }
 
-// rightPort reports whether a flow sends packets to the port that its row names. The name may also be that of a multicast
-// group; then the answer is true.
+// rightPort reports whether a flow sends packets to the port that its row names; true if the name may be a multicast
+// group's.
 func (l *logicalFlows) rightPort(name string, f *openflow.FlowEntry) bool {
 	port := l.ports[name]
 	key, ok := metadata(f)
@@ -605,7 +605,7 @@ func (l *logicalFlows) rightPort(name string, f *openflow.FlowEntry) bool {
 // mostEvidence bounds how many flows a finding shows.
 const mostEvidence = 6
 
-// reportDrift reports each neighbour, as each has a repair of its own, and all else as one finding of the bridge.
+// reportDrift reports each neighbour, as each has its own repair, and the rest as one finding of the bridge.
 func reportDrift(p *doctor.Pass, c *doctor.Chassis, all drifts) {
 	bridge := doctor.BridgeObject(c.Host, c.Bridge)
 	f := doctor.Finding{

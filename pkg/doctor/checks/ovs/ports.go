@@ -44,7 +44,7 @@ func withoutDevice(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
 	}
 	for _, i := range lost {
 		if network.Link(i.Name) != nil {
-			continue // it has come meanwhile
+			continue // it has appeared meanwhile
 		}
 		if since, ok := doctor.Need(p, doctor.InterfaceObject(h, i), func() (string, error) { return missingSince(p, h, i) }); ok {
 			p.Report(deviceMissing(h, i, since))
@@ -55,7 +55,7 @@ func withoutDevice(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
 // deviceGrace is how long a device may be missing: it may be created just after its port.
 const deviceGrace = 30 * time.Second
 
-// missingSince says for how long the device of an interface has been missing. The error says that this is not known yet.
+// missingSince returns how long an interface's device has been missing. The error means that this is not known yet.
 func missingSince(p *doctor.Pass, h *snapshot.Host, i snapshot.BridgeInterface) (string, error) {
 	logged, err := doctor.LogLines(h, "ovs-vswitchd", "could not open network device "+i.Name+" (No such device)")
 	if err == nil && len(logged) > 0 && p.Now().Sub(logged[0].Time) >= deviceGrace {
@@ -131,7 +131,7 @@ func vanished(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
 	if !ok {
 		return
 	}
-	// Where ovs-vswitchd runs, each bridge has a device of its own name. If there is none, this is another namespace.
+	// Where ovs-vswitchd runs, each bridge has a device with its name. Without one, this is another namespace.
 	if !slices.ContainsFunc(sw.Bridges, func(b vswitch.BridgeBrief) bool { return network.Link(b.Name) != nil }) {
 		p.Unknown(doctor.NodeObject(h.Name), errors.New("this network namespace has none of the bridges' devices: run ovnctl in the host's"))
 		return
@@ -226,7 +226,7 @@ func reportWithoutBinding(p *doctor.Pass, c *doctor.Chassis, i snapshot.BridgeIn
 	p.Report(f)
 }
 
-// useEvidence is what shows that nothing needs a port.
+// useEvidence returns the evidence that nothing needs a port.
 func useEvidence(use facts.PortUse) doctor.Evidence {
 	return doctor.Evidence{Source: doctor.Other("logical port"), Says: use.Why}
 }

@@ -81,8 +81,8 @@ type vswitchds struct {
 	processes []node.Process
 }
 
-// several reports whether more than one runs. With --monitor there is a parent that only watches, so two processes are
-// two daemons only if one is in a container and one is not.
+// several reports whether more than one runs. With --monitor a parent only watches, so two processes are two daemons
+// only if exactly one is in a container.
 func (d *vswitchds) several() bool {
 	inContainer := func(p node.Process) bool { return p.Container }
 	onHost := func(p node.Process) bool { return !p.Container }
@@ -134,7 +134,7 @@ The package was upgraded and the daemon was not restarted: it still has the bugs
 		type running struct {
 			*snapshot.Host
 			processes []node.Process
-			sw        *snapshot.Switch // nil: it was not read
+			sw        *snapshot.Switch // nil if not read
 		}
 		for h := range doctor.EachHost(p, "no host here shows its processes or the versions of its daemons", func(h *snapshot.Host) (*running, bool) {
 			processes, err := h.Processes()
@@ -152,7 +152,7 @@ The package was upgraded and the daemon was not restarted: it still has the bugs
 	},
 }
 
-// replacedPrograms reports processes whose program is no longer on the disk.
+// replacedPrograms reports processes whose program is no longer on disk.
 func replacedPrograms(p *doctor.Pass, h *snapshot.Host, processes []node.Process) map[string]bool {
 	reported := map[string]bool{}
 	for _, process := range processes {
@@ -171,7 +171,7 @@ func replacedPrograms(p *doctor.Pass, h *snapshot.Host, processes []node.Process
 	return reported
 }
 
-// olderDaemons reports daemons of an older version than the installed one. ovs-ctl writes ovs_version, the installed one,
+// olderDaemons reports daemons older than the installed version. ovs-ctl writes ovs_version, the installed one,
 // whenever it starts ovsdb-server.
 func olderDaemons(p *doctor.Pass, h *snapshot.Host, installed string, reported map[string]bool) {
 	vswitchd, err := h.Daemon("ovs-vswitchd")
@@ -205,7 +205,7 @@ func notRestarted(h *snapshot.Host, daemon string) doctor.Finding {
 	}
 }
 
-// restartOf is how a daemon is restarted with the least harm; empty: it is none of the packages' own.
+// restartOf returns how to restart a daemon with least harm; empty if it is not a packaged one.
 func restartOf(daemon string) string {
 	switch daemon {
 	case "ovn-controller":
@@ -220,7 +220,7 @@ func restartOf(daemon string) string {
 	return ""
 }
 
-// older reports whether a version such as "3.1.0" comes before another. What is not a version is not older.
+// older reports whether one version, such as "3.1.0", precedes another. A non-version is not older.
 func older(a, b string) bool {
 	x, okX := versionNumbers(a)
 	y, okY := versionNumbers(b)

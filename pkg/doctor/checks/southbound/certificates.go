@@ -14,7 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// expirySoon is how long before its end a long-lived certificate is reported.
+// expirySoon is how long before expiry a long-lived certificate is reported.
 const expirySoon = 14 * 24 * time.Hour
 
 var TLSCertExpiredOrWrongCA = &doctor.Check{
@@ -29,7 +29,7 @@ are lost one after another.`,
 		for _, h := range p.Hosts {
 			keys, err := h.Keys()
 			if err != nil {
-				continue // without its processes it is unknown whether it uses TLS
+				continue // without its processes its use of TLS is unknown
 			}
 			for i, k := range keys {
 				if !slices.ContainsFunc(keys[:i], func(o snapshot.Keys) bool { return same(o, k) }) {
@@ -59,7 +59,7 @@ func same(a, b snapshot.Keys) bool {
 	return a.Certificate == b.Certificate && a.PrivateKey == b.PrivateKey && a.CACert == b.CACert
 }
 
-// certificateProblem is what is wrong with a server's certificate; empty: nothing.
+// certificateProblem returns what is wrong with a server's certificate; empty if nothing.
 func certificateProblem(err error) string {
 	var invalid x509.CertificateInvalidError
 	var unknown x509.UnknownAuthorityError
@@ -74,7 +74,7 @@ func certificateProblem(err error) string {
 	return ""
 }
 
-// sharing are the daemons that use the same files as the first.
+// sharing returns the daemons that use the same files as the first.
 func sharing(keys []snapshot.Keys) []string {
 	var daemons []string
 	for _, k := range keys {
@@ -116,7 +116,7 @@ type tlsFiles struct {
 	of      string // the daemons and the host
 }
 
-// judge fills in what is wrong with the files; false: nothing is.
+// judge fills in what is wrong with the files; false if nothing.
 func (t *tlsFiles) judge(f *doctor.Finding) bool {
 	k := t.keys
 	chain, err := t.h.Certificates(k, k.Certificate)
@@ -151,7 +151,7 @@ func (t *tlsFiles) judge(f *doctor.Finding) bool {
 // file is one of the files, as a source.
 func (t *tlsFiles) file(path string) doctor.Source { return doctor.File(path, 0).On(t.h.Name) }
 
-// invalid fills in a certificate that is not valid now, or soon will not be.
+// invalid fills in a certificate that is not valid, or soon will not be.
 func (t *tlsFiles) invalid(f *doctor.Finding, c *x509.Certificate) bool {
 	left := c.NotAfter.Sub(t.p.Now())
 	switch {
@@ -173,7 +173,7 @@ func (t *tlsFiles) invalid(f *doctor.Finding, c *x509.Certificate) bool {
 	return true
 }
 
-// badCA fills in a CA that has expired, or that did not issue the daemon's own certificate.
+// badCA fills in a CA that has expired, or did not issue the daemon's own certificate.
 func (t *tlsFiles) badCA(f *doctor.Finding, chain, roots []*x509.Certificate) bool {
 	f.Evidence = append(f.Evidence, t.file(t.keys.CACert).Says(certificateText(roots[0])))
 	if !slices.ContainsFunc(roots, func(c *x509.Certificate) bool { return t.p.Now().Before(c.NotAfter) }) {
@@ -186,7 +186,7 @@ func (t *tlsFiles) badCA(f *doctor.Finding, chain, roots []*x509.Certificate) bo
 	if verify(chain, roots, t.p.Now()) == nil {
 		return false
 	}
-	// Two CAs, each side trusting the other's, are allowed: the log shows whether it works.
+	// Two CAs, with each side trusting the other's, are allowed: the log shows whether it works.
 	refused, known := doctor.Evidence{}, true
 	for _, daemon := range t.daemons {
 		line, can := refusedHandshake(t.p, t.h, daemon)
@@ -206,7 +206,7 @@ func (t *tlsFiles) badCA(f *doctor.Finding, chain, roots []*x509.Certificate) bo
 	return true
 }
 
-// missing fills in a file that does not exist or cannot be used. A file that could not be read is unknown.
+// missing fills in a file that does not exist or cannot be used. An unreadable file is unknown.
 func (t *tlsFiles) missing(f *doctor.Finding, what, path string, err error) bool {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -237,7 +237,7 @@ func verify(chain, roots []*x509.Certificate, now time.Time) error {
 	return err
 }
 
-// badServer reports a certificate of a server that a node which is not connected does not accept.
+// badServer reports a server certificate that a disconnected node does not accept.
 func badServer(p *doctor.Pass, h *snapshot.Host, keys []snapshot.Keys) bool {
 	at := slices.IndexFunc(keys, func(k snapshot.Keys) bool { return k.Daemon == "ovn-controller" })
 	if at < 0 || !h.Local || disconnected(h, "ovn-controller", "connection-status") == "" {
@@ -279,7 +279,7 @@ func badServer(p *doctor.Pass, h *snapshot.Host, keys []snapshot.Keys) bool {
 	return found
 }
 
-// logName is the name of a daemon's log.
+// logName returns the name of a daemon's log.
 func logName(daemon string) string {
 	switch daemon {
 	case "ovnnb_db":
@@ -290,7 +290,8 @@ func logName(daemon string) string {
 	return daemon
 }
 
-// refusedHandshake is the last line of a daemon's log, within a day, about a failed handshake; known: there is a log.
+// refusedHandshake returns a daemon's last log line, within a day, about a failed handshake; known means that there is
+// a log.
 func refusedHandshake(p *doctor.Pass, h *snapshot.Host, daemon string) (line string, known bool) {
 	lines, err := h.LogLines(logName(daemon))
 	if err != nil {
@@ -305,12 +306,12 @@ func refusedHandshake(p *doctor.Pass, h *snapshot.Host, daemon string) (line str
 	return refused[len(refused)-1].Raw, true
 }
 
-// certificateText is a certificate's subject, issuer and validity.
+// certificateText returns a certificate's subject, issuer and validity.
 func certificateText(c *x509.Certificate) string {
 	return fmt.Sprintf("subject %q, issuer %q, valid from %s to %s", c.Subject, c.Issuer, c.NotBefore.UTC().Format(time.RFC3339), c.NotAfter.UTC().Format(time.RFC3339))
 }
 
-// servedBy are the databases that a daemon serves, or is a client of.
+// servedBy returns the databases that a daemon serves, or is a client of.
 func servedBy(daemon string) []doctor.Object {
 	switch daemon {
 	case "ovnnb_db":
@@ -379,13 +380,13 @@ func rbacDenied(p *doctor.Pass, h *snapshot.Host) {
 		p.Unknown(f.Object, fmt.Errorf("the certificate of %s was not read, and the role %s requires its common name to be the chassis name; run ovnctl doctor on the node", h.Name, role))
 		return
 	default:
-		return // it was refused earlier; the role is gone since
+		return // refused earlier; the role has been removed since
 	}
 	f.Show(doctor.Log("ovn-controller").On(h.Name).Says(denied))
 	p.Report(f)
 }
 
-// roleOf is the role that the Southbound gives to a node's connection, and the endpoint of that connection.
+// roleOf returns the role that the Southbound gives to a node's connection, and its endpoint.
 func roleOf(p *doctor.Pass, h *snapshot.Host) (role, remote string) {
 	sw, err := h.Switch()
 	if err != nil || len(sw.OpenvSwitch) != 1 {
@@ -402,7 +403,7 @@ func roleOf(p *doctor.Pass, h *snapshot.Host) (role, remote string) {
 	return "", ""
 }
 
-// roleAtPort is the role of the Southbound's connection at a TLS port.
+// roleAtPort returns the role of the Southbound's connection at a TLS port.
 func roleAtPort(p *doctor.Pass, port string) string {
 	for z := range p.EachZone() {
 		rows, _ := z.Connections("OVN_Southbound")
@@ -416,7 +417,8 @@ func roleAtPort(p *doctor.Pass, port string) string {
 	return ""
 }
 
-// commonName is the common name in the certificate of a host's ovn-controller; it adds the certificate to the finding.
+// commonName returns the common name in the certificate of a host's ovn-controller; it adds the certificate to the
+// finding.
 func commonName(h *snapshot.Host, f *doctor.Finding) (string, bool) {
 	keys, err := h.Keys()
 	if err != nil {

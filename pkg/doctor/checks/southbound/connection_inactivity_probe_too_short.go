@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	manyChassis = 100   // with more than these the default probe of 5 s is too short
-	enoughProbe = 30000 // ms: a probe that is long enough
-	stormSize   = 6     // lost connections in an hour that are too many
+	manyChassis = 100   // above this the default probe of 5 s is too short
+	enoughProbe = 30000 // ms: a sufficient probe
+	stormSize   = 6     // lost connections per hour that are too many
 )
 
 var ConnectionInactivityProbeTooShort = &doctor.Check{
@@ -52,8 +52,8 @@ dead. All its clients then reconnect and read everything again, which keeps it b
 
 var probeLost = regexp.MustCompile(`^((?:tcp|ssl):.*): no response to inactivity probe after ([\d.]+) seconds, disconnecting`)
 
-// lostProbes are the log lines about connections that were dropped within the last hour after at least so many seconds
-// of silence, and their other ends. Shorter silences were under an earlier setting.
+// lostProbes returns the log lines about connections dropped within the last hour after at least this many seconds of
+// silence, and their peers. Shorter silences predate the current setting.
 func lostProbes(p *doctor.Pass, lines []snapshot.LogLine, least float64) (lost []snapshot.LogLine, ends []string, seconds string) {
 	peers := map[string]bool{}
 	lost = doctor.Recent(lines, p.Now().Add(-time.Hour), func(l snapshot.LogLine) bool {
@@ -71,7 +71,7 @@ func lostProbes(p *doctor.Pass, lines []snapshot.LogLine, least float64) (lost [
 	return lost, slices.Sorted(maps.Keys(peers)), seconds
 }
 
-// leastProbe is the shortest probe of a database's connections at present, in seconds.
+// leastProbe returns the shortest current probe of a database's connections, in seconds.
 func leastProbe(p *doctor.Pass, database string) float64 {
 	least := 0.0
 	for z := range p.EachZone() {
@@ -95,7 +95,7 @@ func leastProbe(p *doctor.Pass, database string) float64 {
 	return math.Floor(least)
 }
 
-// clientProbe is the inactivity probe of a node's ovn-controller, in seconds.
+// clientProbe returns the inactivity probe of a node's ovn-controller, in seconds.
 func clientProbe(h *snapshot.Host) float64 {
 	sw, err := h.Switch()
 	if err != nil || len(sw.OpenvSwitch) != 1 {
@@ -108,14 +108,14 @@ func clientProbe(h *snapshot.Host) float64 {
 	return math.Floor(float64(ms) / 1000)
 }
 
-// serverDrops reports the many connections that a server dropped, by its log.
+// serverDrops reports that a server's log shows many dropped connections.
 func serverDrops(p *doctor.Pass, s *doctor.Server) bool {
 	lines, err := s.Host.LogLines(s.Log)
 	if err != nil {
 		return false
 	}
 	lost, ends, seconds := lostProbes(p, lines, leastProbe(p, s.Database))
-	// A single end that is lost again and again has a fault of its own, or its path has.
+	// One peer that is lost repeatedly has a fault of its own, or its path has.
 	if len(lost) < stormSize || len(ends) < 2 {
 		return false
 	}
@@ -138,7 +138,7 @@ func serverDrops(p *doctor.Pass, s *doctor.Server) bool {
 	return true
 }
 
-// addProbes adds the probes of the database's connections, and the repair where it helps.
+// addProbes adds the probes of the database's connections, and the repair if it helps.
 func addProbes(f *doctor.Finding, z *snapshot.Zone, database string) {
 	rows, err := z.Connections(database)
 	if err != nil {
@@ -157,7 +157,7 @@ func addProbes(f *doctor.Finding, z *snapshot.Zone, database string) {
 	}
 }
 
-// connection is a row of a database's Connection table.
+// connection returns a row of a database's Connection table.
 func connection(database string, c snapshot.Connection) doctor.Source {
 	if database == "OVN_Northbound" {
 		return doctor.NB("Connection", doctor.Short(c.UUID))
@@ -177,7 +177,7 @@ func isShort(c snapshot.Connection) bool {
 	return passive && (len(c.Probe) == 0 || c.Probe.Get() > 0 && c.Probe.Get() < enoughProbe)
 }
 
-// shortProbe reports a probe of the Southbound that is too short for the number of its chassis.
+// shortProbe reports a Southbound probe too short for the number of chassis.
 func shortProbe(p *doctor.Pass, z *snapshot.Zone) {
 	rows, err := z.Southbound()
 	if err != nil {
@@ -208,7 +208,7 @@ func shortProbe(p *doctor.Pass, z *snapshot.Zone) {
 	p.Report(f)
 }
 
-// clientDrops reports the many connections that an ovn-controller dropped, by its log.
+// clientDrops reports that an ovn-controller's log shows many dropped connections.
 func clientDrops(p *doctor.Pass, h *snapshot.Host) {
 	if !doctor.Replies(h, "ovn-controller") {
 		return

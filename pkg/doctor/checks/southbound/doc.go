@@ -1,2 +1,3 @@
-// Package southbound checks the Southbound and the servers of OVN's databases: reachability, TLS, clusters, and stale rows.
+// Package southbound checks the Southbound and the servers of OVN's databases: reachability, TLS, clusters, and stale
+// rows.
 package southbound

@@ -25,13 +25,13 @@ The old row holds the tunnel address, and the Southbound refuses a new row with 
 	Run:    doctor.Over2((*doctor.Pass).GivenSouthbounds, duplicates),
 }
 
-// A duplicate is a chassis with the hostname or a tunnel address of another chassis, or of a node of another name.
+// A duplicate is a chassis with the hostname or a tunnel address of another chassis, or of a node with another name.
 type duplicate struct {
 	chassis *sb.Chassis
-	of      string          // the name of the other
+	of      string          // the other's name
 	also    []doctor.Object // the nodes
 	seen    []doctor.Evidence
-	blocked bool // the other cannot register because of it
+	blocked bool // it keeps the other from registering
 }
 
 func duplicates(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
@@ -47,7 +47,7 @@ func duplicates(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
 	}
 }
 
-// blockers finds chassis with a tunnel address that a node of another name is set to use.
+// blockers finds chassis with a tunnel address that a node with another name is set to use.
 func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, found map[ovsdb.UUID]*duplicate) {
 	for _, h := range p.Hosts {
 		if h.Zone() != z {
@@ -82,7 +82,7 @@ func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, foun
 	}
 }
 
-// sameHostname finds chassis with the same hostname. The witnesses decide which of them is stale.
+// sameHostname finds chassis with the same hostname. The witnesses decide which one is stale.
 func sameHostname(south *snapshot.Southbound, found map[ovsdb.UUID]*duplicate) {
 	byHost := map[string][]*sb.Chassis{}
 	for c := range doctor.Each(south.Chassis) {
@@ -115,12 +115,12 @@ func encapText(south *snapshot.Southbound, c *sb.Chassis) string {
 	return "encaps " + strings.Join(out, ", ")
 }
 
-// judge reports a duplicate if it is known to be dead, or blocks the other.
+// judge reports a duplicate if it is known dead, or blocks the other.
 func judge(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, r *duplicate) {
 	c := r.chassis
 	death := facts.ChassisDeath(p.Deployment, z, south, c)
 	if death.Alive != "" && !r.blocked {
-		return // of two with the same hostname this one is alive
+		return // of two with the same hostname, this one is alive
 	}
 	f := doctor.Finding{
 		Object:   doctor.ChassisObject(c.Name),
@@ -154,7 +154,7 @@ func judge(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, r *dupl
 	p.Report(f)
 }
 
-// toProve is what it takes to prove that a chassis is dead.
+// toProve returns what it takes to prove that a chassis is dead.
 func toProve(d facts.Death) string {
 	switch {
 	case d.Alive != "":
@@ -181,7 +181,7 @@ func witnesses(d facts.Death) []doctor.Evidence {
 // A node may be down for maintenance: only a chassis that holds nothing and was silent for a day counts as gone.
 const abandonedAfter = 24 * time.Hour
 
-// abandoned reports a chassis that blocks no other and whose node has been gone for long.
+// abandoned reports a chassis that blocks no other and whose node has long been gone.
 func abandoned(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis) {
 	for _, r := range south.ChassisPrivate {
 		if r.Name == c.Name && (r.NBCfgTimestamp == 0 || p.Now().Sub(time.UnixMilli(int64(r.NBCfgTimestamp))) < abandonedAfter || len(south.Globals) > 0 && r.NBCfg >= south.Globals[0].NBCfg) {

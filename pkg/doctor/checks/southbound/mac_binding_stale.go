@@ -28,7 +28,7 @@ neighbour tables of nodes on the same segment, and with the addresses of OVN's o
 and interfaces.`,
 	Causes: []string{"bridge-ip-lost-after-reboot", "ip-on-enslaved-nic", "uplink-not-in-bridge"},
 	Begin: func(d *snapshot.Deployment) {
-		for _, z := range d.Zones { // after a reply as large as the Southbound a server is slow
+		for _, z := range d.Zones { // a server is slow after a reply as large as the Southbound
 			go func() { _, _ = z.Learned() }()
 		}
 	},
@@ -52,7 +52,7 @@ and interfaces.`,
 	},
 }
 
-// A sighting is the MAC address of a neighbour in a source other than the router's MAC_Binding.
+// A sighting is a neighbour's MAC address in a source other than the router's MAC_Binding.
 type sighting struct {
 	mac      string
 	evidence doctor.Evidence
@@ -61,11 +61,11 @@ type sighting struct {
 
 // A segment is a switch with the addresses known on it.
 type segment struct {
-	routers map[netip.Addr]*sb.PortBindingBrief // ports of other routers on it, by address
-	bridges []providerBridge                    // through which it leaves OVN
+	routers map[netip.Addr]*sb.PortBindingBrief // other routers' ports on it, by address
+	bridges []providerBridge                    // where it leaves OVN
 }
 
-// A providerBridge is the bridge of a node that a localnet port without a VLAN leads to.
+// A providerBridge is the node's bridge that a localnet port without a VLAN leads to.
 type providerBridge struct {
 	host    *snapshot.Host
 	bridge  string
@@ -73,7 +73,7 @@ type providerBridge struct {
 	links   []string // on the segment: the bridge's own and its uplinks
 }
 
-// segments are the switches that routers are connected to, by their Datapath_Binding.
+// segments returns the switches that routers are connected to, by Datapath_Binding.
 func segments(p *doctor.Pass, south *snapshot.Southbound) (map[ovsdb.UUID]*segment, map[string]*sb.PortBindingBrief) {
 	named := doctor.PortBindings(south)
 	all := map[ovsdb.UUID]*segment{}
@@ -96,12 +96,12 @@ func segments(p *doctor.Pass, south *snapshot.Southbound) (map[ovsdb.UUID]*segme
 	return all, named
 }
 
-// routerPort reports whether of two peers the first is the router's: it has networks, with their prefix lengths.
+// routerPort reports whether the first of two peers is the router's: it has networks, with prefix lengths.
 func routerPort(b, peer *sb.PortBindingBrief) bool {
 	return slices.ContainsFunc(b.MAC, func(s string) bool { return strings.Contains(s, "/") }) && b.Datapath != peer.Datapath
 }
 
-// addresses are the IP addresses of a router's port.
+// addresses returns the IP addresses of a router's port.
 func addresses(b *sb.PortBindingBrief) []netip.Addr {
 	var out []netip.Addr
 	for _, text := range b.MAC {
@@ -114,7 +114,7 @@ func addresses(b *sb.PortBindingBrief) []netip.Addr {
 	return out
 }
 
-// macOf is the MAC address of a router's port.
+// macOf returns the MAC address of a router's port.
 func macOf(b *sb.PortBindingBrief) string {
 	if len(b.MAC) == 0 {
 		return ""
@@ -123,7 +123,7 @@ func macOf(b *sb.PortBindingBrief) string {
 	return strings.ToLower(mac)
 }
 
-// providerBridges are the bridges of all nodes to which a provider network is mapped.
+// providerBridges returns the bridges of all nodes that a provider network is mapped to.
 func providerBridges(p *doctor.Pass, network string) []providerBridge {
 	var out []providerBridge
 	for _, h := range p.Hosts {
@@ -178,7 +178,7 @@ func staleNeighbours(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southboun
 	}
 }
 
-// sightings are the MAC addresses that an address has on a segment, except that of the router's own port.
+// sightings returns the MAC addresses of an address on a segment, except the router's own port.
 func (s *segment) sightings(ip netip.Addr, own *sb.PortBindingBrief) []sighting {
 	if other := s.routers[ip]; other != nil && other.UUID != own.UUID && macOf(other) != "" {
 		return []sighting{{macOf(other), doctor.SBRow("Port_Binding", other.UUID, "%s: %s", other.LogicalPort, strings.Join(other.MAC, " ")), true}}
@@ -191,7 +191,7 @@ func (s *segment) sightings(ip netip.Addr, own *sb.PortBindingBrief) []sighting 
 	return seen
 }
 
-// addresses are the links of the node that have an address.
+// addresses returns the node's links that have an address.
 func (b *providerBridge) addresses(ip netip.Addr) []sighting {
 	var seen []sighting
 	for _, a := range b.network.Addresses {
@@ -204,7 +204,7 @@ func (b *providerBridge) addresses(ip netip.Addr) []sighting {
 	return seen
 }
 
-// neighbours are the entries of the node's neighbour table for an address.
+// neighbours returns the node's neighbour entries for an address.
 func (b *providerBridge) neighbours(ip netip.Addr) []sighting {
 	var seen []sighting
 	for _, n := range b.network.Neighbours {
@@ -284,7 +284,7 @@ type attached struct {
 	name    string
 }
 
-// attachedMACs are the bound interfaces of a zone's nodes by their MAC addresses.
+// attachedMACs returns the bound interfaces of a zone's nodes by their MAC addresses.
 func attachedMACs(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) map[string][]attached {
 	named := doctor.PortBindings(south)
 	all := map[string][]attached{}
@@ -306,7 +306,7 @@ func attachedMACs(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) 
 	return all
 }
 
-// staleFDB finds MAC addresses that a switch has learned on another port than that of their interface.
+// staleFDB finds MAC addresses that a switch has learned on a port other than their interface's.
 func staleFDB(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, rows []sb.FDB) {
 	interfaces := attachedMACs(p, z, south)
 	keys := map[int]ovsdb.UUID{}

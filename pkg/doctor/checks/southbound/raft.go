@@ -66,13 +66,13 @@ func quorumEffect(database string) string {
 	return "nothing can be written: ovn-northd cannot bring changes to the nodes, no port is bound; installed flows keep working"
 }
 
-// noQuorum is the finding of a member without a leader.
+// noQuorum returns the finding of a member without a leader.
 func noQuorum(m *doctor.Member) doctor.Finding {
 	up := 0
 	f := doctor.Finding{
 		Object: doctor.DatabaseObject(m.Database),
 		Reason: "no-leader",
-		// Consequences show on any host, so the member is not the object.
+		// Consequences show on any host, so the object is not the member.
 		Evidence: []doctor.Evidence{m.Status("Status", "Role", "Term", "Leader", "Connections")},
 		Effect:   quorumEffect(m.Database),
 	}
@@ -118,7 +118,7 @@ func servedElsewhere(p *doctor.Pass, database string) bool {
 	return false
 }
 
-// cutOff is the finding of a member without a majority whose cluster has a leader.
+// cutOff returns the finding of a member without a majority whose cluster has a leader.
 func cutOff(m *doctor.Member) doctor.Finding {
 	f := noQuorum(m)
 	f.Object, f.Also, f.Reason = m.Object(), m.Also(), "cut-off"
@@ -129,7 +129,7 @@ func cutOff(m *doctor.Member) doctor.Finding {
 	return f
 }
 
-// otherMembers are the addresses of the other members.
+// otherMembers returns the addresses of the other members.
 func otherMembers(m *doctor.Member) []string {
 	var out []string
 	for _, peer := range m.Peers {
@@ -151,7 +151,7 @@ more failure stops the cluster.`,
 	Run: func(p *doctor.Pass) {
 		type key struct{ database, id string }
 		seen := map[key]bool{}
-		for _, m := range p.Clustered() { // a leader, which comes first, knows best who is silent
+		for _, m := range p.Clustered() { // a leader, listed first, knows best who is silent
 			if m.Lost() {
 				continue
 			}
@@ -166,7 +166,7 @@ more failure stops the cluster.`,
 	},
 }
 
-// staleMember is the finding of a member that another one lists and that is gone.
+// staleMember returns the finding of a listed member that is gone.
 func staleMember(p *doctor.Pass, m *doctor.Member, peer snapshot.Peer) (doctor.Finding, bool) {
 	if peer.Connected() {
 		return doctor.Finding{}, false
@@ -191,7 +191,7 @@ func staleMember(p *doctor.Pass, m *doctor.Member, peer snapshot.Peer) (doctor.F
 		}
 		return f, true
 	}
-	// A member that went away just now may come back.
+	// A member that left just now may return.
 	if m.Leads() && peer.Last < max(3*m.ElectionTimer, 3*time.Second) {
 		return doctor.Finding{}, false
 	}
@@ -201,7 +201,7 @@ func staleMember(p *doctor.Pass, m *doctor.Member, peer snapshot.Peer) (doctor.F
 		f.Title = fmt.Sprintf("%s: member %s at %s has no connection to the one on %s", m.Database, peer.ID, peer.Address, m.Host.Name)
 		f.Cause = "its server is down, or its host is gone"
 	case err == nil && !m.Leads():
-		return doctor.Finding{}, false // only the leader knows whether a follower that listens is alive
+		return doctor.Finding{}, false // only the leader knows whether a listening follower is alive
 	case err == nil:
 		silent := "was never heard from"
 		if peer.Heard {
@@ -228,7 +228,7 @@ func staleMember(p *doctor.Pass, m *doctor.Member, peer snapshot.Peer) (doctor.F
 	return f, true
 }
 
-// kickOnLeader is the command that removes a member, and where to run it.
+// kickOnLeader returns the command that removes a member, and where to run it.
 func kickOnLeader(m *doctor.Member, peer snapshot.Peer) string {
 	where := "the leader"
 	for _, other := range m.Peers {
@@ -239,7 +239,7 @@ func kickOnLeader(m *doctor.Member, peer snapshot.Peer) string {
 	return fmt.Sprintf("on %s: ovnctl fix %s %s %s", where, catalog.KickMember.Name, m.Database, peer.ID)
 }
 
-// majority is how many more failures the cluster survives.
+// majority returns how many more failures the cluster survives.
 func majority(m *doctor.Member) string {
 	up := 0
 	for _, peer := range m.Peers {
@@ -254,7 +254,7 @@ func majority(m *doctor.Member) string {
 	return fmt.Sprintf("%d of %d members are connected and %d are needed: the cluster survives fewer failures than it was built for", up, len(m.Peers), need)
 }
 
-// joinTime is how long a server may take to be let into its cluster.
+// joinTime is how long joining a cluster may take.
 const joinTime = 2 * time.Minute
 
 var RaftStuckJoining = &doctor.Check{
@@ -330,7 +330,7 @@ func stuckJoining(p *doctor.Pass, m *doctor.Member) {
 	p.Report(f)
 }
 
-// refusedToJoin is the first line of a server's log that shows why its cluster refuses it.
+// refusedToJoin returns the first line of a server's log that shows why its cluster refuses it.
 func refusedToJoin(m *doctor.Member) snapshot.LogLine {
 	lines, _ := m.Host.LogLines(m.Log)
 	for _, l := range lines {
@@ -341,7 +341,7 @@ func refusedToJoin(m *doctor.Member) snapshot.LogLine {
 	return snapshot.LogLine{}
 }
 
-// waiting is how long a server has been running: it tries to join from the start.
+// waiting returns how long a server has been running: it tries to join from the start.
 func waiting(p *doctor.Pass, m *doctor.Member) (time.Duration, bool) {
 	if process := m.Host.ServerProcess(m.Server.Server); process != nil && !process.Started.IsZero() {
 		return p.Now().Sub(process.Started), true
@@ -353,8 +353,8 @@ func waiting(p *doctor.Pass, m *doctor.Member) (time.Duration, bool) {
 	return p.Now().Sub(lines[0].Time), true
 }
 
-// How many elections are too many. A leader steps down when it writes a snapshot, at most every ten minutes; an election
-// that is known to follow from that is not counted.
+// How many elections are too many. A leader steps down to write a snapshot, at most every ten minutes; elections known
+// to follow from that are not counted.
 const (
 	electionsInHour       = 8
 	electionsInTenMinutes = 5
@@ -370,7 +370,7 @@ busy to send its heartbeats in time, or the network loses packets.`,
 	Causes: []string{"raft-no-quorum", "raft-stale-member", "db-disk-full-or-corrupt"},
 	Run: func(p *doctor.Pass) {
 		seen := map[string]bool{}
-		for _, m := range p.Clustered() { // the repair runs on the leader, which comes first
+		for _, m := range p.Clustered() { // the repair runs on the leader, listed first
 			if !seen[m.ClusterID] {
 				seen[m.ClusterID] = frequentElections(p, &m)
 			}
@@ -429,8 +429,8 @@ func frequentElections(p *doctor.Pass, m *doctor.Member) bool {
 	return true
 }
 
-// elections are the log lines about a new leader, one for each term, without those after a leader stepped down by
-// itself, and those under a shorter timer than the present one.
+// elections returns the log lines about a new leader, one per term, except those after a voluntary step-down, and those
+// under a shorter timer than the current one.
 func elections(lines []snapshot.LogLine, timer int) []snapshot.LogLine {
 	timers := timersOf(lines, timer)
 	var out []snapshot.LogLine
@@ -453,7 +453,7 @@ func elections(lines []snapshot.LogLine, timer int) []snapshot.LogLine {
 	return out
 }
 
-// timersOf are the election timers in force at each line; timer is the present one.
+// timersOf returns the election timer in force at each line; timer is the current one.
 func timersOf(lines []snapshot.LogLine, timer int) []int {
 	timers := make([]int, len(lines))
 	for i := len(lines) - 1; i >= 0; i-- {

@@ -43,7 +43,7 @@ Its server is down, hangs, or listens on its local socket only.`,
 	},
 }
 
-// refusedHere reports a database whose server refused the connection of ovnctl itself.
+// refusedHere reports a database whose server refused ovnctl's own connection.
 func refusedHere(p *doctor.Pass, database, endpoint string, err error, reported map[string]bool) {
 	if (database != "OVN_Northbound" && database != "OVN_Southbound") || reported[database] || !errors.Is(err, syscall.ECONNREFUSED) {
 		return
@@ -83,7 +83,7 @@ func notServing(p *doctor.Pass, s *doctor.Server) (doctor.Finding, bool) {
 	return f, notListening(p, s, &f)
 }
 
-// notRunning fills in the finding of a server that is down, if it should run.
+// notRunning fills in the finding of a server that is down but should run.
 func notRunning(p *doctor.Pass, s *doctor.Server, f *doctor.Finding) bool {
 	left, _ := s.Host.Glob(doctor.RunDir(s.Host) + "/" + s.Control + ".*")
 	if len(left) == 0 && slices.ContainsFunc(p.Zones, func(z *snapshot.Zone) bool {
@@ -114,7 +114,7 @@ func notListening(p *doctor.Pass, s *doctor.Server, f *doctor.Finding) bool {
 	}
 	away := chassisElsewhere(p, s.Host)
 	if s.Database != "OVN_Southbound" || away == "" {
-		return false // all its clients may be on this host
+		return false // all its clients may be local
 	}
 	listens := strings.Fields(text)
 	f.Evidence = []doctor.Evidence{s.Reply("ovsdb-server/list-remotes").Says(strings.Join(listens, " "))}
@@ -144,7 +144,7 @@ func notListening(p *doctor.Pass, s *doctor.Server, f *doctor.Finding) bool {
 	return true
 }
 
-// connectionTargets are the targets of a database's Connection rows.
+// connectionTargets returns the targets of a database's Connection rows.
 func connectionTargets(p *doctor.Pass, database string) ([]string, error) {
 	err := errors.New("no zone")
 	for z := range p.EachZone() {
@@ -174,7 +174,7 @@ func reachable(remote string) bool {
 	return err != nil || !a.IsLoopback()
 }
 
-// chassisElsewhere is a chassis on another host; empty: there is none.
+// chassisElsewhere returns a chassis on another host; empty if none.
 func chassisElsewhere(p *doctor.Pass, h *snapshot.Host) string {
 	for z := range p.EachZone() {
 		rows, err := z.Southbound()
@@ -190,7 +190,7 @@ func chassisElsewhere(p *doctor.Pass, h *snapshot.Host) string {
 	return ""
 }
 
-// refusedToNode reports a node whose ovn-controller every server refuses.
+// refusedToNode reports a node whose ovn-controller is refused by every server.
 func refusedToNode(p *doctor.Pass, h *snapshot.Host) {
 	state := disconnected(h, "ovn-controller", "connection-status")
 	if state == "" {
@@ -224,8 +224,8 @@ func refusedToNode(p *doctor.Pass, h *snapshot.Host) {
 	}
 }
 
-// refusal reports whether a server refuses a node's connection: by connecting from here, or by the last line about it in
-// the log of the node's ovn-controller.
+// refusal reports whether a server refuses a node's connection: by connecting from here, or by the last line about it
+// in the log of the node's ovn-controller.
 func refusal(p *doctor.Pass, h *snapshot.Host, remote string) (string, bool) {
 	if !overNetwork(remote) {
 		return "", false
@@ -253,7 +253,7 @@ func overNetwork(endpoint string) bool {
 
 const (
 	noRoom    = 1 << 20  // with less free space a server soon stops
-	largeFile = 64 << 20 // a larger file that compacting would shrink much is reported
+	largeFile = 64 << 20 // a larger file that compaction would shrink much is reported
 )
 
 var DBDiskFullOrCorrupt = &doctor.Check{
@@ -282,7 +282,7 @@ does not start again, or loses all changes after the damage.`,
 func damagedFile(p *doctor.Pass, s *doctor.Server) bool {
 	says := damage(s.Host, s.File)
 	if says != "" && s.Liveness == snapshot.Answers {
-		// It may have been read in the middle of a write.
+		// It may have been read during a write.
 		again, err := p.Again()
 		if err != nil || again.Host(s.Host.Name) == nil {
 			return false
@@ -312,7 +312,7 @@ func damagedFile(p *doctor.Pass, s *doctor.Server) bool {
 	return true
 }
 
-// damage is what cannot be read of a database's file; empty: nothing, or the file cannot be read from here.
+// damage returns what is unreadable in a database's file; empty if nothing, or if the file cannot be read from here.
 func damage(h *snapshot.Host, file string) string {
 	if _, err := h.File(file); errors.Is(err, syscall.EIO) {
 		return err.Error()
@@ -333,7 +333,7 @@ func controlSocket(s *doctor.Server) doctor.Source {
 	return doctor.Socket("control socket " + s.Control).On(s.Host.Name)
 }
 
-// storageFailure is why a server could not write its file; empty: it could, or does not reply.
+// storageFailure returns why a server could not write its file; empty if it could, or does not reply.
 func storageFailure(s *doctor.Server) string {
 	if s.Liveness != snapshot.Answers {
 		return ""
@@ -451,7 +451,7 @@ func refusesRebuilt(p *doctor.Pass, h *snapshot.Host, daemon, database, command 
 	})
 }
 
-// disconnected is the state of a daemon's connection to a database; empty: it is connected, or does not reply.
+// disconnected returns the state of a daemon's connection to a database; empty if connected, or if it does not reply.
 func disconnected(h *snapshot.Host, daemon, command string) string {
 	if !doctor.Replies(h, daemon) {
 		return "" // other checks report it
@@ -470,7 +470,7 @@ func rebuiltEffect(daemon string) string {
 	return "the node keeps its old flows: new pods, policies and routes have no effect there"
 }
 
-// mayBeAbout reports whether a client's log line, which begins with the server's address, may be about a database: the
+// mayBeAbout reports whether a client's log line, which starts with the server's address, may be about a database: the
 // default socket and port of the other one rule it out.
 func mayBeAbout(text, database string) bool {
 	address, _, _ := strings.Cut(text, ": ")

@@ -41,7 +41,7 @@ monitor their next hops. A gateway moves when its session goes down.`,
 	},
 }
 
-// tunnelSessions reports the sessions of a host's tunnels that are down.
+// tunnelSessions reports a host's tunnel sessions that are down.
 func tunnelSessions(p *doctor.Pass, h *snapshot.Host) {
 	node := doctor.NodeObject(h.Name)
 	s, ok := doctor.Need(p, node, h.Switch)
@@ -49,7 +49,7 @@ func tunnelSessions(p *doctor.Pass, h *snapshot.Host) {
 		return
 	}
 	if d, err := h.Daemon("ovs-vswitchd"); err == nil && d.Liveness != snapshot.Answers {
-		return // the rows are as it last wrote them: vswitchd-not-running
+		return // the rows are outdated: vswitchd-not-running
 	}
 	var down []snapshot.BridgeInterface
 	sessions := 0
@@ -66,7 +66,7 @@ func tunnelSessions(p *doctor.Pass, h *snapshot.Host) {
 	}
 }
 
-// flaps are how often the sessions of a host went down and up again, by interface.
+// flaps returns how often a host's sessions went down and up again, by interface.
 func flaps(h *snapshot.Host) map[string]int {
 	out := map[string]int{}
 	if h == nil {
@@ -82,7 +82,7 @@ func flaps(h *snapshot.Host) map[string]int {
 	return out
 }
 
-// sessionsDown is the finding of a host with sessions that are down.
+// sessionsDown returns the finding of a host with sessions that are down.
 func sessionsDown(h *snapshot.Host, down []snapshot.BridgeInterface, sessions int) doctor.Finding {
 	f := doctor.Finding{
 		Object: doctor.NodeObject(h.Name),
@@ -110,12 +110,12 @@ func tunnelObject(h *snapshot.Host, name string) doctor.Object {
 	return doctor.Object{Kind: "tunnel", Name: name, Node: h.Name}
 }
 
-// peerOf is the hostname of the chassis that a tunnel leads to, else its address.
+// peerOf returns the hostname of a tunnel's remote chassis, else its address.
 func peerOf(h *snapshot.Host, t snapshot.BridgeInterface) string {
 	return cmp.Or(hostnameOf(h, facts.TunnelChassis(t)), t.Options["remote_ip"])
 }
 
-// hostnameOf is the hostname of a chassis.
+// hostnameOf returns the hostname of a chassis.
 func hostnameOf(h *snapshot.Host, chassis string) string {
 	if south := doctor.SouthboundOf(h); south != nil {
 		if c := south.ChassisNamed(chassis); c != nil {
@@ -133,7 +133,7 @@ func flappingSessions(p *doctor.Pass, h *snapshot.Host) {
 	}
 	later, err := p.Later()
 	if err != nil {
-		return // one sample shows the sessions that are down, and no rate of changes
+		return // one sample shows sessions that are down, but no rate of changes
 	}
 	first, second := flaps(h), flaps(later.Host(h.Name))
 	for _, t := range s.BridgeInterfaces() {
@@ -163,7 +163,7 @@ const moves = 20
 func gatewayMoves(p *doctor.Pass, h *snapshot.Host) {
 	text, err := h.Log("ovn-controller")
 	if err != nil {
-		return // this only adds to the state of the sessions
+		return // only supplements the state of the sessions
 	}
 	last, ok := lastLogTime(text)
 	if !ok {
@@ -243,7 +243,7 @@ func routeSessions(p *doctor.Pass, l *facts.Logical) {
 	}
 }
 
-// usesOf are the routes and policies that use a session; other: there is another next hop for one of them.
+// usesOf returns the routes and policies that use a session; other means one of them has another next hop.
 func usesOf(l *facts.Logical, session ovsdb.UUID) (uses []string, other bool) {
 	for _, r := range l.StaticRoutes {
 		if r.BFD.Get() == session {

@@ -39,7 +39,7 @@ packets are dropped; if the tunnel was never configured for it, they travel unen
 	},
 }
 
-// ipsecOf reports the tunnels of a host that are not encrypted.
+// ipsecOf reports a host's unencrypted tunnels.
 func ipsecOf(p *doctor.Pass, h *snapshot.Host) {
 	node := doctor.NodeObject(h.Name)
 	sw, ok := doctor.Need(p, node, h.Switch)
@@ -118,7 +118,7 @@ func hasKey(i vswitch.InterfaceBrief) bool {
 	return i.Options["remote_name"] != "" || i.Options["remote_cert"] != "" || i.Options["psk"] != ""
 }
 
-// An ipsecState is the state of a tunnel by ovs-monitor-ipsec.
+// An ipsecState is a tunnel's state from ovs-monitor-ipsec.
 type ipsecState struct {
 	fault      string // in its configuration
 	associated bool
@@ -135,8 +135,8 @@ func (s ipsecState) says() string {
 	return "Kernel security associations installed: none"
 }
 
-// ipsecStates parses `tunnels/show`: each tunnel's part begins with its name, and the kernel's associations follow their
-// heading.
+// ipsecStates parses `tunnels/show`: each tunnel's part starts with its name, and the kernel's associations follow
+// their heading.
 func ipsecStates(text string) map[string]ipsecState {
 	states := map[string]ipsecState{}
 	name, inAssociations := "", false

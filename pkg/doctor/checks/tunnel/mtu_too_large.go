@@ -47,12 +47,12 @@ type underlay struct {
 	overhead int
 }
 
-// podMTU is the largest MTU that a pod may have.
+// podMTU returns the largest MTU that a pod may have.
 func (u underlay) podMTU() int { return u.mtu - u.overhead }
 
 var overheads = map[string][2]int{"geneve": {58, 78}, "vxlan": {50, 70}, "stt": {58, 78}}
 
-// underlayOf is the underlay of a node's tunnels; nil: it has no peers.
+// underlayOf returns the underlay of a node's tunnels; nil if it has no peers.
 func underlayOf(c *doctor.Chassis, n *node.Network, south *snapshot.Southbound) *underlay {
 	types, _ := c.OVS.Setting("ovn-encap-type", c.SystemID)
 	mine := strings.Split(types, ",")
@@ -84,7 +84,7 @@ func underlayOf(c *doctor.Chassis, n *node.Network, south *snapshot.Southbound) 
 	return worst
 }
 
-// routeMTU is the MTU that a route sets, else that of its link.
+// routeMTU returns a route's own MTU, else its link's.
 func routeMTU(r *node.Route, link int) int {
 	f := slices.DeleteFunc(strings.Fields(r.Metrics), func(w string) bool { return w == "lock" })
 	if at := slices.Index(f, "mtu"); at >= 0 && at+1 < len(f) {
@@ -95,7 +95,7 @@ func routeMTU(r *node.Route, link int) int {
 	return link
 }
 
-// routeTo is the route of the main table that the host uses for an address.
+// routeTo returns the main table's route for an address.
 func routeTo(n *node.Network, ip netip.Addr) *node.Route {
 	var best *node.Route
 	for i, r := range n.Routes {
@@ -109,20 +109,20 @@ func routeTo(n *node.Network, ip netip.Addr) *node.Route {
 	return best
 }
 
-// Pods are read one by one: so many on this host, and few on another.
+// Pods are read one by one: this many on this host, and few on another.
 const (
 	podsHere = 200
 	podsFar  = 2
 )
 
-// A largeMTU is the link of a logical port with too large an MTU.
+// A largeMTU is a logical port's link with too large an MTU.
 type largeMTU struct {
 	port   string
 	source doctor.Source
 	mtu    int
 }
 
-// largeMTUs are the links of a node's logical ports with an MTU above a limit.
+// largeMTUs returns the links of a node's logical ports with an MTU above a limit.
 func largeMTUs(c *doctor.Chassis, n *node.Network, most int) []largeMTU {
 	var found []largeMTU
 	pods := podsHere
@@ -132,7 +132,7 @@ func largeMTUs(c *doctor.Chassis, n *node.Network, most int) []largeMTU {
 	for _, i := range c.OVS.BridgeInterfaces() {
 		id, l := i.InterfaceBrief.ExternalIDs["iface-id"], n.Link(i.Name)
 		switch {
-		case i.Bridge.Name != c.Bridge || id == "" || l == nil || l.MTU <= most: // a pod cannot send more than the node's end takes
+		case i.Bridge.Name != c.Bridge || id == "" || l == nil || l.MTU <= most: // a pod cannot send more than the node's end accepts
 		case i.Type == "internal" || l.Kind == "tun":
 			found = append(found, largeMTU{id, doctor.Link(l.Name).On(c.Name), l.MTU})
 		case pods > 0: // the pod's end decides
@@ -179,7 +179,7 @@ func podsTooLarge(p *doctor.Pass, c *doctor.Chassis, n *node.Network, south *sna
 func gatewayMTU(p *doctor.Pass, c *doctor.Chassis, n *node.Network) {
 	rows, err := c.Zone().Northbound()
 	if err != nil {
-		return // the Northbound is not needed for the tunnels
+		return // tunnels do not need the Northbound
 	}
 	uplinks, err := facts.UplinksOf(c.Host)
 	if err != nil {

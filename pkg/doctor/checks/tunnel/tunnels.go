@@ -73,7 +73,7 @@ func chassisPeers(south *snapshot.Southbound) []chassisPeer {
 	return out
 }
 
-// common reports whether two lists with commas have a word in common.
+// common reports whether two comma-separated lists share a word.
 func common(a, b string) bool {
 	words := strings.Split(b, ",")
 	return slices.ContainsFunc(strings.Split(a, ","), func(w string) bool { return slices.Contains(words, w) })
@@ -106,7 +106,7 @@ func nodesAlso(peers ...chassisPeer) []doctor.Object {
 	return out
 }
 
-// apart yields each two groups of chassis without a common value of a property, the smaller group first.
+// apart yields each pair of chassis groups without a common value of a property, the smaller group first.
 func apart(groups map[string][]chassisPeer) iter.Seq2[[]chassisPeer, []chassisPeer] {
 	return func(yield func(few, many []chassisPeer) bool) {
 		values := slices.Sorted(maps.Keys(groups))
@@ -148,7 +148,7 @@ func noCommonType(p *doctor.Pass, peers []chassisPeer, reported map[string]bool)
 	}
 }
 
-// mark notes the pairs of two groups that cannot have a tunnel, and reports whether there is one.
+// mark records the pairs between two groups that cannot have a tunnel, and reports whether there is one.
 func mark(few, many []chassisPeer, reported map[string]bool, concerns func(a, b chassisPeer) bool) bool {
 	found := false
 	for _, a := range few {
@@ -161,7 +161,8 @@ func mark(few, many []chassisPeer, reported map[string]bool, concerns func(a, b 
 	return found
 }
 
-// withType are the types that the few should have: those of the many. With VXLAN a deployment can have fewer networks.
+// withType returns the types that the few should have: those of the many. With VXLAN a deployment can have fewer
+// networks.
 func withType(few, many string) string {
 	if strings.Contains(many, "geneve") {
 		return "geneve"
@@ -171,7 +172,7 @@ func withType(few, many string) string {
 
 func sameZone(a, b chassisPeer) bool { return a.zones == b.zones || common(a.zones, b.zones) }
 
-// noCommonZone reports chassis that have no tunnel because of their transport zones. That may be intended; it is not if a
+// noCommonZone reports chassis without a tunnel because of their transport zones. That may be intended, but not if a
 // switch has ports on both, or if a chassis is alone in its zones and routers connect its ports with others.
 func noCommonZone(p *doctor.Pass, south *snapshot.Southbound, peers []chassisPeer, reported map[string]bool) {
 	groups := by(peers, func(c chassisPeer) string { return c.zones })
@@ -211,7 +212,7 @@ func noCommonZone(p *doctor.Pass, south *snapshot.Southbound, peers []chassisPee
 	}
 }
 
-// setZones is the command that sets a node's transport zones.
+// setZones returns the command that sets a node's transport zones.
 func setZones(zones string) string {
 	if zones == "" {
 		return "ovs-vsctl remove Open_vSwitch . external_ids ovn-transport-zones"
@@ -219,7 +220,7 @@ func setZones(zones string) string {
 	return "ovs-vsctl set Open_vSwitch . external_ids:ovn-transport-zones=" + zones
 }
 
-// joinedDatapaths maps a datapath to one that stands for all that routers connect with it.
+// joinedDatapaths maps a datapath to a representative of all that routers connect with it.
 func joinedDatapaths(south *snapshot.Southbound) func(ovsdb.UUID) ovsdb.UUID {
 	parent := map[ovsdb.UUID]ovsdb.UUID{}
 	find := func(u ovsdb.UUID) ovsdb.UUID {
@@ -244,7 +245,7 @@ func joinedDatapaths(south *snapshot.Southbound) func(ovsdb.UUID) ovsdb.UUID {
 	return find
 }
 
-// sharedBy names, for each two lists of zones, two ports of the same network on chassis of the one and the other.
+// sharedBy names, for each pair of zone lists, two ports of one network on chassis of the one and the other.
 func sharedBy(south *snapshot.Southbound, peers []chassisPeer, network func(ovsdb.UUID) ovsdb.UUID) map[string]string {
 	zones := map[ovsdb.UUID]string{}
 	known := map[ovsdb.UUID]bool{}
@@ -275,7 +276,7 @@ func sharedBy(south *snapshot.Southbound, peers []chassisPeer, network func(ovsd
 	return out
 }
 
-// tunnelsOf reports the tunnels that a host lacks, or that do not work.
+// tunnelsOf reports tunnels that a host lacks, or that do not work.
 func tunnelsOf(p *doctor.Pass, h *snapshot.Host, reported map[string]bool) {
 	node := doctor.NodeObject(h.Name)
 	s, ok := doctor.Need(p, node, h.Switch)
@@ -326,7 +327,7 @@ func tunnelsOf(p *doctor.Pass, h *snapshot.Host, reported map[string]bool) {
 	}
 }
 
-// tunnel reports a tunnel of OVN's that conflicts with another, or that Open vSwitch could not make.
+// tunnel reports an OVN tunnel that conflicts with another, or that Open vSwitch could not create.
 func tunnel(p *doctor.Pass, h *snapshot.Host, c chassisPeer, t snapshot.BridgeInterface, others []snapshot.BridgeInterface) {
 	f := doctor.Finding{
 		Object:   tunnelObject(h, t.Name),

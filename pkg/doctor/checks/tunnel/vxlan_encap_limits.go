@@ -47,7 +47,7 @@ is offered but unused.`,
 const (
 	vxlanNetworks = 4095
 	vxlanPorts    = 2047
-	nearPercent   = 80 // of a limit: a warning
+	nearPercent   = 80 // percent of a limit: a warning
 )
 
 func vxlanLimits(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, south *snapshot.Southbound, e facts.Encapsulations) {
@@ -101,7 +101,7 @@ func vxlanLimits(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, s
 	}
 }
 
-// minority reports whether all chassis have Geneve and few offer VXLAN besides: by mistake. If most do, it is intended.
+// minority reports whether all chassis have Geneve and few also offer VXLAN: by mistake. If most do, it is intended.
 func minority(e facts.Encapsulations) bool {
 	for _, types := range e.Types {
 		if !strings.Contains(types, "geneve") {
@@ -126,7 +126,7 @@ func chassisNames(chassis []*sb.Chassis) string {
 	return doctor.AtMost(names, 5)
 }
 
-// lessVXLAN is the repair that lifts the limit, or the advice.
+// lessVXLAN returns the repair that lifts the limit, or the advice.
 func lessVXLAN(p *doctor.Pass, north *snapshot.Northbound, e facts.Encapsulations) (*fixes.Call, string) {
 	if len(e.VXLAN) == 1 {
 		if h := p.Host(e.VXLAN[0].Name); h != nil && h.Local {
@@ -157,7 +157,7 @@ func fullSwitches(north *snapshot.Northbound) []fullSwitch {
 	return out
 }
 
-// inportPolicies reports rules of the egress pipeline that match the source port, which is not known after a VXLAN tunnel.
+// inportPolicies reports egress pipeline rules that match the inport, which is unknown after a VXLAN tunnel.
 func inportPolicies(p *doctor.Pass, z *snapshot.Zone, e facts.Encapsulations) {
 	if len(e.OnlyVXLAN) == 0 {
 		return // other tunnel types carry it
