@@ -136,7 +136,7 @@ func FuzzRead(f *testing.F) {
 				t.Fatalf("%q: %v", text, a)
 			}
 		}
-		Shell([]byte(text))
+		shell([]byte(text))
 		if strings.ContainsAny(text, "\x00") {
 			return
 		}

@@ -8,7 +8,7 @@ import (
 // Shell reads the assignments of a text as sh does when it sources it: quotes, $NAME of
 // what was assigned before (anything else is empty), comments, "export". Commands are
 // skipped; a value that would come from a command is Ignored.
-func Shell(text []byte) []Assignment {
+func shell(text []byte) []Assignment {
 	r := shellReader{text: string(text), vars: map[string]string{}}
 	for r.pos < len(r.text) {
 		r.command()
@@ -226,4 +226,4 @@ func (r *shellReader) expand() string {
 }
 
 // LastShell is the assignment to a name that takes effect in a shell, or nil.
-func LastShell(text []byte, name string) *Assignment { return last(Shell(text), name) }
+func LastShell(text []byte, name string) *Assignment { return last(shell(text), name) }

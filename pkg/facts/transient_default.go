@@ -73,7 +73,7 @@ var ErrOtherDistribution = errors.New("ovnctl knows only where Debian and rpm ho
 func ReadTransientDefault(h *snapshot.Host) (*TransientDefault, error) {
 	t := &TransientDefault{}
 	var err error
-	if t.Distribution, err = DistributionOf(h); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if t.Distribution, err = distributionOf(h); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("distribution of %s: %w", h.Name, err)
 	}
 	etc := cmp.Or(h.Dirs().Etc, "/etc")
@@ -375,7 +375,7 @@ type Distribution struct {
 }
 
 // DistributionOf reads the host's os-release.
-func DistributionOf(h *snapshot.Host) (Distribution, error) {
+func distributionOf(h *snapshot.Host) (Distribution, error) {
 	text, err := h.File("/etc/os-release")
 	if err != nil {
 		if text, err = h.File("/usr/lib/os-release"); err != nil {

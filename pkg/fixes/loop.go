@@ -242,7 +242,7 @@ func (l *Loop) carryOut(ctx context.Context, call *Call, p *Plan, o Options, fau
 // if nobody is asked. The error is why no watchdog can run: then nothing is changed.
 func (l *Loop) watch(ctx context.Context, o *Options, otherwise func(context.Context) error) error {
 	t := l.target(ctx)
-	if err := Watchable(t); err != nil {
+	if err := watchable(t); err != nil {
 		return fmt.Errorf("it can cut this host off, and no watchdog can run: %w", err)
 	}
 	o.Watch = func(ctx context.Context, run int) error { return l.Journal.Arm(ctx, t, l.WatchArgs, run) }

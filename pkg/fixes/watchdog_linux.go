@@ -35,7 +35,7 @@ func (j *Journal) post(id int) string { return filepath.Join(j.dir, fmt.Sprintf(
 // Arm starts the watchdog of a run: ovnctl itself with args and the run's number,
 // which call [Journal.Watch]. It is running when Arm returns.
 func (j *Journal) Arm(ctx context.Context, t *Target, args []string, id int) error {
-	if err := Watchable(t); err != nil {
+	if err := watchable(t); err != nil {
 		return err
 	}
 	program, err := os.Executable()
@@ -108,7 +108,7 @@ const (
 )
 
 // Watchable returns why no watchdog can run on this host, nil if one can.
-func Watchable(t *Target) error {
+func watchable(t *Target) error {
 	ours, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
 		return err

@@ -256,12 +256,12 @@ func (s *scanner) rawRow() (Raw, error) {
 
 // Abort ends a transaction without any change. Its error is an *OperationError named "aborted": the operations
 // before it would have succeeded.
-func Abort() Operation { return Operation{op: "abort"} }
+func abort() Operation { return Operation{op: "abort"} }
 
 // ChoosesUUIDs reports whether the server lets the writer choose the UUID of an inserted row (Open vSwitch 3.0
 // and later). Nothing is changed.
 func (c *Client) ChoosesUUIDs(ctx context.Context, table string) (bool, error) {
-	_, err := c.Transact(ctx, Insert(table, "00000000-0000-4000-8000-000000000000", nil), Abort())
+	_, err := c.Transact(ctx, Insert(table, "00000000-0000-4000-8000-000000000000", nil), abort())
 	failed, ok := asOperationError(err)
 	if !ok {
 		return false, err

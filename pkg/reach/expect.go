@@ -151,7 +151,7 @@ type expectations struct {
 func Checking(g *topology.Graph, file string, rules []Rule, from, to []string, q Question, most int) (*Plan, error) {
 	b := &checker{
 		plan: &Plan{question: q, asked: []asked{}, expect: &expectations{file: file}},
-		from: newRoster(g, Senders), to: newRoster(g, Receivers),
+		from: newRoster(g, senders), to: newRoster(g, receivers),
 		places: map[asked]int{}, questions: map[Question]int32{}, most: most,
 	}
 	senders, err := b.only(b.from, from, q)

@@ -15,8 +15,8 @@ import (
 
 // Senders and Receivers are the kinds of things that a selector for either side may match.
 var (
-	Senders   = []topology.Kind{topology.KindPod, topology.KindVM, topology.KindPort, topology.KindNode, topology.KindExternal}
-	Receivers = append(slices.Clone(Senders), topology.KindRPort, topology.KindService)
+	senders   = []topology.Kind{topology.KindPod, topology.KindVM, topology.KindPort, topology.KindNode, topology.KindExternal}
+	receivers = append(slices.Clone(senders), topology.KindRPort, topology.KindService)
 )
 
 // A Party sends or receives.

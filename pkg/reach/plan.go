@@ -42,7 +42,7 @@ func (e *TooManyError) Error() string {
 // Between plans to follow all pairs of parties that match the selectors from and to, limited to most (0: no limit). No
 // selectors mean all workloads.
 func Between(g *topology.Graph, from, to []string, q Question, most int) (*Plan, error) {
-	senders, receivers := newRoster(g, Senders), newRoster(g, Receivers)
+	senders, receivers := newRoster(g, senders), newRoster(g, receivers)
 	for _, side := range []struct {
 		*roster
 		selectors []string

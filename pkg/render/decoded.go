@@ -53,7 +53,7 @@ type ListWriter struct {
 // NewListWriter writes the head of the document, a struct, and the list's field name.
 func NewListWriter(w io.Writer, head any, field string) (*ListWriter, error) {
 	var b bytes.Buffer
-	if err := JSON(&b, head); err != nil {
+	if err := writeJSON(&b, head); err != nil {
 		return nil, err
 	}
 	text, ok := bytes.CutSuffix(b.Bytes(), []byte("\n}\n"))

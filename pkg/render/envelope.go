@@ -16,7 +16,7 @@ import (
 func Write(w io.Writer, format string, doc any) error {
 	switch format {
 	case "json":
-		return JSON(w, doc)
+		return writeJSON(w, doc)
 	case "yaml":
 		return YAML(w, doc)
 	}
@@ -25,7 +25,7 @@ func Write(w io.Writer, format string, doc any) error {
 
 // JSON writes doc, indented. Characters that a terminal would interpret are escaped, so that it is safe to view and
 // still the same document.
-func JSON(w io.Writer, doc any) error {
+func writeJSON(w io.Writer, doc any) error {
 	b, err := compact(doc)
 	if err != nil {
 		return err

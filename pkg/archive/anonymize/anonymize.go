@@ -48,7 +48,7 @@ func New() *Redactor {
 
 // See notes which addresses and names a file has.
 func (r *Redactor) See(name string, content []byte) {
-	if Leaves(name, content) {
+	if leaves(name, content) {
 		return
 	}
 	r.seeAddresses(content)
@@ -71,7 +71,7 @@ func (r *Redactor) See(name string, content []byte) {
 func (r *Redactor) SeeName(name string) { r.seeWords(name) }
 
 // Leaves reports whether a file is left out.
-func Leaves(name string, content []byte) bool {
+func leaves(name string, content []byte) bool {
 	return strings.Contains(name, "/logs/") || strings.Contains(name, "/var/log/") || strings.Contains(name, "/files/") && bytes.HasPrefix(content, []byte("OVSDB "))
 }
 

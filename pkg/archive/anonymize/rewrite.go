@@ -40,7 +40,7 @@ func Rewrite(tree *archive.Tree, w *archive.Writer) error {
 		if err != nil {
 			return err
 		}
-		if Leaves(f.Name, content) {
+		if leaves(f.Name, content) {
 			left++
 			continue
 		}

@@ -118,7 +118,7 @@ func ReadKubeOVN(d *snapshot.Deployment, z *snapshot.Zone) (*KubeOVN, error) {
 }
 
 // IsKubeOVN reports whether a Northbound is kube-ovn's.
-func IsKubeOVN(rows *snapshot.Northbound) bool {
+func isKubeOVN(rows *snapshot.Northbound) bool {
 	return slices.ContainsFunc(rows.Routers, func(r nb.LogicalRouter) bool { return r.ExternalIDs["vendor"] == kubeVendor })
 }
 

@@ -37,7 +37,7 @@ func ReadOVN0(d *snapshot.Deployment, h *snapshot.Host) (*OVN0, error) {
 	if z == nil {
 		return nil, nil
 	}
-	if rows, err := z.Northbound(); err != nil || !IsKubeOVN(rows) {
+	if rows, err := z.Northbound(); err != nil || !isKubeOVN(rows) {
 		return nil, err
 	}
 	k, err := ReadKubeOVN(d, z)
