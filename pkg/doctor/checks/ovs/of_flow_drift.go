@@ -313,6 +313,18 @@ type expected struct {
 	byCookie  map[uint32][]*sb.LogicalFlowBrief
 }
 
+// A matchKey is where a logical flow is looked up and what it matches. Of rows that share it on one datapath
+// ovn-controller installs one.
+type matchKey struct {
+	pipeline        string
+	table, priority int
+	match           string
+}
+
+func matchOf(r *sb.LogicalFlowBrief) matchKey {
+	return matchKey{r.Pipeline, r.TableID, r.Priority, r.Match}
+}
+
 func expect(rows []sb.LogicalFlowBrief, datapaths []ovsdb.UUID) *expected {
 	e := &expected{datapaths, make([]expectedRow, 0, len(rows)), make(map[uint32][]*sb.LogicalFlowBrief, len(rows))}
 	for r := range doctor.Each(rows) {
@@ -456,23 +468,44 @@ func (l *logicalFlows) keys(r *sb.LogicalFlowBrief) []uint64 {
 
 // missing looks for logical flows that must have a flow on the node but do not.
 func (l *logicalFlows) missing(found drifts) {
+	lacking := map[matchKey][]expectedRow{}
 	for _, r := range l.rows {
-		if !r.must {
-			continue
+		if r.must && len(l.lacks(r, r.cookie)) > 0 {
+			lacking[matchOf(r.LogicalFlowBrief)] = append(lacking[matchOf(r.LogicalFlowBrief)], r)
 		}
-		has := map[uint64]bool{}
-		all := false // a flow without metadata may apply to all datapaths
-		for _, f := range l.flows.byCookie[r.cookie] {
-			key, ok := metadata(f)
-			has[key], all = true, all || !ok
+	}
+	if len(lacking) == 0 {
+		return
+	}
+	alike := map[matchKey][]uint32{} // the cookies of all rows with such a match
+	for _, r := range l.rows {
+		if k := matchOf(r.LogicalFlowBrief); lacking[k] != nil {
+			alike[k] = append(alike[k], r.cookie)
 		}
-		for _, key := range l.keys(r.LogicalFlowBrief) {
-			if !all && !has[key] {
+	}
+	for k, rows := range lacking {
+		for _, r := range rows {
+			for _, key := range l.lacks(r, alike[k]...) {
 				found[driftKey{noFlow, string(r.UUID), key}] = drift{seen: doctor.SBRow("Logical_Flow", r.UUID, "%s table %d priority %d match %q actions %q: no flow cookie=0x%x metadata=0x%x",
 					r.Pipeline, r.TableID, r.Priority, doctor.Shorten(r.Match, 120), doctor.Shorten(r.Actions, 120), r.cookie, key)}
 			}
 		}
 	}
+}
+
+// lacks returns the datapaths of a row on which no flow has one of some cookies.
+func (l *logicalFlows) lacks(r expectedRow, cookies ...uint32) []uint64 {
+	has := map[uint64]bool{}
+	for _, cookie := range cookies {
+		for _, f := range l.flows.byCookie[cookie] {
+			key, ok := metadata(f)
+			if !ok {
+				return nil // a flow without metadata may apply to all datapaths
+			}
+			has[key] = true
+		}
+	}
+	return slices.DeleteFunc(l.keys(r.LogicalFlowBrief), func(key uint64) bool { return has[key] })
 }
 
 // must reports whether a logical flow has a flow on every chassis with its datapath. One that names a port or a set may
@@ -500,6 +533,7 @@ func (l *logicalFlows) edited(found drifts) {
 		rows := l.byCookie[uint32(f.Cookie)]
 		key, ok := metadata(f)
 		switch {
+		case f.Cookie == 0 && isConjunction(f): // ovn-controller's: several rows may share them
 		case f.Cookie == 0, len(rows) == 0 && ok && here[key]:
 			found[driftKey{kind: foreign, of: flowID(f)}] = drift{seen: l.seen(f)}
 		case len(rows) > 0 && !slices.ContainsFunc(rows, func(r *sb.LogicalFlowBrief) bool {
@@ -510,6 +544,11 @@ func (l *logicalFlows) edited(found drifts) {
 			found[driftKey{kind: edited, of: flowID(f)}] = d
 		}
 	}
+}
+
+// isConjunction reports whether a flow is part of a conjunctive match, ovs-fields(7).
+func isConjunction(f *openflow.FlowEntry) bool {
+	return slices.ContainsFunc(f.Actions, func(a openflow.Action) bool { _, ok := a.(openflow.Conjunction); return ok })
 }
 
 // flowID identifies a flow regardless of actions and statistics.
@@ -537,18 +576,16 @@ func sendsOut(actions string) (port string, ok bool) {
 
 // agrees reports whether a flow's actions can be those of its row, as far as the simplest actions show.
 func (l *logicalFlows) agrees(r *sb.LogicalFlowBrief, f *openflow.FlowEntry) bool {
-	conjunction, drop, forwards := false, len(f.Actions) == 0, false
+	drop, forwards := len(f.Actions) == 0, false
 	for _, a := range f.Actions {
 		switch a.(type) {
-		case openflow.Conjunction:
-			conjunction = true
 		case openflow.Drop:
 			drop = true
 		case openflow.Resubmit, openflow.Output:
 			forwards = true
 		}
 	}
-	if conjunction {
+	if isConjunction(f) {
 		return true // the actions are in the flow with the conjunction's id
 	}
 	to, ok := leadsTo(f)
