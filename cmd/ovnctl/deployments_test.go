@@ -103,3 +103,19 @@ func TestDeploymentDoctor(t *testing.T) {
 		})
 	}
 }
+
+// A pod on several networks is its port on the main one; another is asked for by name, and a wrong name is answered with the
+// networks that there are.
+func TestPodNetworks(t *testing.T) {
+	for name, want := range map[string]string{
+		"blue/b-1": "10.20.0.4", "blue/b-1@default": "10.244.0.7", "blue/b-1@blue/blue-net": "10.20.0.4",
+		"ops/jump": "10.244.1.9", "ops/jump@ops/side": "10.40.0.1",
+		"blue/b-1@red": "its networks are blue/blue-net, default",
+	} {
+		var out, errs strings.Builder
+		run(t.Context(), []string{"--offline", "../../testdata/deployments/ovnk-1.3-ic.tar.xz", "topology", "show", name}, strings.NewReader(""), &out, &errs)
+		if !strings.Contains(out.String()+errs.String(), want) {
+			t.Errorf("%s: no %s in\n%s%s", name, want, out.String(), errs.String())
+		}
+	}
+}

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -252,7 +253,7 @@ func (r *resolver) named(name string) {
 // the port on the main one, unless the name includes the network: NAMESPACE/POD@NETWORK.
 func (r *resolver) ports(name string) []*Port {
 	if pod, network, ok := strings.Cut(name, "@"); ok {
-		return slices.DeleteFunc(slices.Clone(r.portsOf(pod)), func(p *Port) bool { return p.Network() != network })
+		return r.onNetwork(pod, network)
 	}
 	out := slices.Clone(r.portsByName[name])
 	if ns, pod, ok := strings.Cut(name, "/"); ok {
@@ -268,6 +269,22 @@ func (r *resolver) ports(name string) []*Port {
 		}
 	}
 	return r.main(home(out))
+}
+
+// onNetwork returns a pod's ports on one of its networks.
+func (r *resolver) onNetwork(pod, network string) []*Port {
+	var found []*Port
+	var networks []string
+	for _, p := range r.portsOf(pod) {
+		networks = append(networks, p.Network())
+		if p.Network() == network {
+			found = append(found, p)
+		}
+	}
+	if len(found) == 0 && len(networks) > 0 {
+		r.reason = fmt.Sprintf("pod %s is not on network %s; its networks are %s", pod, network, strings.Join(slices.Sorted(slices.Values(networks)), ", "))
+	}
+	return found
 }
 
 // main omits pods' ports on secondary networks.
