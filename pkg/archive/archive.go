@@ -1,6 +1,5 @@
-// Package archive is the file-system view of saved data: a plain directory, a
-// capture, or what other tools collect, seen as such a directory. It knows names
-// and bytes, no rows.
+// Package archive is the file-system view of saved data: a plain directory, a capture, or what other tools collect,
+// presented as one. It knows names and bytes, not rows.
 //
 // A plain directory holds nb.db and sb.db (ovsdb-client(1) backup) and a
 // directory for each node:
@@ -31,11 +30,10 @@ import (
 	"time"
 )
 
-// maxNodes bounds the directories that are taken for nodes.
+// maxNodes bounds the directories treated as nodes.
 const maxNodes = 10000
 
-// A Tree is saved data that was opened for reading. No name, and no link in it,
-// leads out of it. It may be used concurrently.
+// A Tree is saved data opened for reading. No name or link in it leads outside. It is safe for concurrent use.
 type Tree struct {
 	store
 	path  string
@@ -43,7 +41,7 @@ type Tree struct {
 	notes []string
 }
 
-// A store holds files by their names, which are relative, with slashes.
+// A store holds files by relative, slash-separated names.
 type store interface {
 	// open opens a regular file.
 	open(name string) (io.ReadCloser, error)
@@ -65,7 +63,7 @@ func Open(path string) (*Tree, error) {
 		t.store, err = openDirectory(path)
 	case fi.Mode().IsRegular():
 		t.store, t.notes, err = unpackFile(path)
-	default: // a pipe would be waited for
+	default: // a pipe would block
 		err = errors.New("neither a directory nor a file")
 	}
 	if err != nil {
@@ -74,7 +72,7 @@ func Open(path string) (*Tree, error) {
 	return t.ready()
 }
 
-// Read opens an archive that is in memory; name is what people know it by.
+// Read opens an archive in memory; name is what people know it by.
 func Read(name string, r io.Reader) (*Tree, error) {
 	t := &Tree{path: name}
 	var err error
@@ -84,7 +82,7 @@ func Read(name string, r io.Reader) (*Tree, error) {
 	return t.ready()
 }
 
-// ready is the tree with its store settled; else it is closed.
+// ready settles and returns the tree; on failure it closes it.
 func (t *Tree) ready() (*Tree, error) {
 	if err := t.settle(); err != nil {
 		_ = t.Close()
@@ -93,14 +91,15 @@ func (t *Tree) ready() (*Tree, error) {
 	return t, nil
 }
 
-// settle sees to it that the store is a plain directory, whatever it was.
+// settle turns the store into a plain directory, whatever it was.
 func (t *Tree) settle() error {
 	some, databases := plain(t.store)
-	// An archive of a directory has that alone at its top. With its databases it looks like a zone, but a zone holds no nodes.
+	// An archive of a directory has only that at its top. Its databases make it look like a zone, but a zone holds no
+	// nodes.
 	if names, err := t.list("."); err == nil && len(names) == 1 {
 		inside := &below{t.store, names[0]}
 		nodes, _ := (&Tree{store: inside}).Nodes()
-		nodes = slices.DeleteFunc(nodes, ofNode) // a node's own directory "absent" has files as a node has
+		nodes = slices.DeleteFunc(nodes, ofNode) // a node's own "absent" has the files of a node
 		if !some || len(nodes) > 0 {
 			if some, databases = plain(inside); some {
 				t.store = inside
@@ -119,7 +118,7 @@ func (t *Tree) settle() error {
 		return t.explain("", err)
 	case seen == nil:
 		return nil
-	case some: // what is plain stays
+	case some: // keep what is plain
 		t.store = &overlay{seen, t.store}
 	default:
 		t.store = seen
@@ -128,7 +127,7 @@ func (t *Tree) settle() error {
 	return nil
 }
 
-// addDumps shows what commands printed, saved beside the databases of a plain directory, as the files of their nodes.
+// addDumps maps command output saved beside the databases of a plain directory to its nodes' files.
 func (t *Tree) addDumps() error {
 	r := newRecogniser(t.store, t.path, nil)
 	if err := r.walk(".", 0); err != nil {
@@ -143,12 +142,12 @@ func (t *Tree) addDumps() error {
 	return nil
 }
 
-// A besides store has files of a store that is closed elsewhere.
+// A besides store maps files of a store closed elsewhere.
 type besides struct{ *mapped }
 
 func (besides) close() error { return nil }
 
-// A below store is a directory of another.
+// A below store is a directory of another store.
 type below struct {
 	store
 	dir string
@@ -158,8 +157,7 @@ func (b *below) open(name string) (io.ReadCloser, error) { return b.store.open(p
 func (b *below) list(name string) ([]string, error)      { return b.store.list(path.Join(b.dir, name)) }
 func (b *below) stat(name string) (fs.FileInfo, error)   { return b.store.stat(path.Join(b.dir, name)) }
 
-// Lists ends the name of a directory that stands for a database: it holds the tables
-// as text.
+// Lists is the suffix of a directory that stands for a database and holds its tables as text.
 const Lists = ".list"
 
 // ofZone reports whether a name is that of a Northbound or Southbound.
@@ -206,16 +204,16 @@ func (t *Tree) readIndex() error {
 	return nil
 }
 
-// Index is that of a capture; nil: this is none, or was cut off before it got one.
+// Index returns a capture's index; nil if this is none, or was cut off before its index.
 func (t *Tree) Index() *Index { return t.index }
 
-// Notes say what a reader should know of the source.
+// Notes returns notes on the source for the reader.
 func (t *Tree) Notes() []string { return t.notes }
 
-// Path is the directory or file, as it was given to Open or Read.
+// Path returns the directory or file as given to Open or Read.
 func (t *Tree) Path() string { return t.path }
 
-// Close lets go of the source. Files opened from it must be closed before.
+// Close releases the source. Close files opened from it first.
 func (t *Tree) Close() error { return t.close() }
 
 // File opens a regular file; name is relative, with slashes.
@@ -244,13 +242,13 @@ func (t *Tree) ReadFile(name string, limit int64) ([]byte, error) {
 	return b, nil
 }
 
-// Has reports whether there is a file or directory of that name.
+// Has reports whether that file or directory exists.
 func (t *Tree) Has(name string) bool {
 	_, err := t.stat(name)
 	return err == nil
 }
 
-// ModTime is when a file was last written; zero when it is not there.
+// ModTime returns when a file was last written; zero if missing.
 func (t *Tree) ModTime(name string) time.Time {
 	fi, err := t.stat(name)
 	if err != nil {
@@ -259,10 +257,10 @@ func (t *Tree) ModTime(name string) time.Time {
 	return fi.ModTime()
 }
 
-// Nodes lists the directories that hold something of a node, sorted.
+// Nodes lists the directories with files of a node, sorted.
 func (t *Tree) Nodes() ([]string, error) { return t.dirs(ofNode) }
 
-// dirs lists the directories at the top that hold something wanted, sorted.
+// dirs lists the top-level directories with a wanted file, sorted.
 func (t *Tree) dirs(wanted func(name string) bool) ([]string, error) {
 	names, err := t.List(".")
 	if err != nil {
@@ -284,7 +282,7 @@ func (t *Tree) dirs(wanted func(name string) bool) ([]string, error) {
 	return found, nil
 }
 
-// ofNode reports whether a name is one that a node's directory holds.
+// ofNode reports whether a node's directory has such a name.
 func ofNode(name string) bool {
 	switch name {
 	case "conf.db", "conf.json", "network.json", "nat.json", "dirs.json", "daemons.json", "processes.json", "firewall.json",
@@ -305,7 +303,7 @@ func (t *Tree) List(name string) ([]string, error) {
 	return names, nil
 }
 
-// explain gives an error the path that people know.
+// explain adds the path that people know to an error.
 func (t *Tree) explain(name string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err

@@ -20,7 +20,7 @@ func openDirectory(path string) (store, error) {
 }
 
 func (d directory) open(name string) (io.ReadCloser, error) {
-	// Not blocking: a FIFO in a directory from elsewhere must not hang us.
+	// Non-blocking: a FIFO in a foreign directory must not hang us.
 	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (d directory) open(name string) (io.ReadCloser, error) {
 var errNotRegular = errors.New("not a regular file")
 
 func (d directory) list(name string) ([]string, error) {
-	// Only a directory is opened: a FIFO would wait for a writer.
+	// Open only a directory: a FIFO would wait for a writer.
 	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

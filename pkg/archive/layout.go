@@ -24,11 +24,11 @@ type mapped struct {
 	dirs  map[string][]string // their children
 }
 
-// A source is where a file of a mapped store is.
+// A source locates a file of a mapped store.
 type source struct {
 	name   string
-	before string // text that is put in front of it
-	rank   int    // the higher one wins
+	before string // text to prepend
+	rank   int    // the higher wins
 }
 
 func (m *mapped) open(name string) (io.ReadCloser, error) {
@@ -67,7 +67,7 @@ func (m *mapped) stat(name string) (fs.FileInfo, error) {
 
 func (m *mapped) close() error { return m.base.close() }
 
-// add shows a file under a name, unless a better one has it.
+// add maps a file to a name, unless a better one has it.
 func (m *mapped) add(name string, s source) {
 	old, there := m.files[name]
 	if there && old.rank >= s.rank {
@@ -83,7 +83,7 @@ func (m *mapped) add(name string, s source) {
 	}
 }
 
-// An overlay is two stores as one; what both have is that of the first.
+// An overlay merges two stores; for a name in both, the first wins.
 type overlay struct{ over, under store }
 
 func (o *overlay) open(name string) (io.ReadCloser, error) {
@@ -116,8 +116,7 @@ func (o *overlay) stat(name string) (fs.FileInfo, error) {
 
 func (o *overlay) close() error { return errors.Join(o.over.close(), o.under.close()) }
 
-// plain reports whether a store is a plain directory at the top, and whether one with
-// databases.
+// plain reports whether a store is a plain directory at its top, and whether it has databases.
 func plain(s store) (any, databases bool) {
 	t := &Tree{store: s}
 	nodes, _ := t.Nodes()
@@ -126,8 +125,8 @@ func plain(s store) (any, databases bool) {
 	return databases || len(nodes) > 0, databases
 }
 
-// recognise sees what other tools collect as a plain directory; nil: there is
-// nothing of that kind. The path is that of the whole, for a name.
+// recognise presents what other tools collect as a plain directory; nil if there is nothing of that kind. of is the
+// path of the whole, for names.
 func recognise(s store, of string) (store, []string, error) {
 	notes := []string{}
 	if d, ok := s.(directory); ok {
@@ -161,14 +160,14 @@ func unpackInside(d directory) (store, []string, error) {
 	walk = func(dir string, depth int) error {
 		names, err := d.list(dir)
 		if err != nil || depth > maxDepth {
-			return nil // what cannot be listed is not looked into
+			return nil // skip what cannot be listed
 		}
 		for _, name := range names {
 			if seen++; seen > maxEntries {
 				return fmt.Errorf("%w: more than %d entries", ErrTooLarge, maxEntries)
 			}
 			full := path.Join(dir, name)
-			// A link leads to what is found under its own name.
+			// A link's target is found under its own name.
 			fi, err := d.root.Lstat(full)
 			switch {
 			case err != nil:
@@ -198,24 +197,24 @@ func isArchiveName(name string) bool {
 	return strings.Contains(withoutSuffix(name)+".", ".tar.") || slices.ContainsFunc([]string{".tar.zst", ".tar.xz", ".tar.gz", ".tar.bz2", ".tgz", ".txz", ".tar"}, func(s string) bool { return strings.HasSuffix(name, s) })
 }
 
-// A recogniser looks through a source and decides what its files are.
+// A recogniser walks a source and decides what its files are.
 type recogniser struct {
 	*mapped
 	of    string
 	notes []string
 
 	names     []string          // all files
-	roots     map[string]string // directories that are hosts' roots, with the node's directory
+	roots     map[string]string // host root directories, with the node's directory
 	databases []foundDatabase
-	lists     map[string]map[string]string // files of tables, by directory with side and by table
+	lists     map[string]map[string]string // table files, by directory with side and by table
 }
 
-// A foundDatabase is a file of ovsdb-server, or a directory of lists of its tables.
+// A foundDatabase is an ovsdb-server file, or a directory with lists of its tables.
 type foundDatabase struct {
 	file, name string            // "OVN_Southbound"
-	cluster    string            // of a clustered one: its id
-	lists      map[string]string // the files by table; nil: it is a file
-	zone       string            // what it shares with the other database of its zone
+	cluster    string            // cluster ID, if clustered
+	lists      map[string]string // by table; nil for a file
+	zone       string            // common to both databases of its zone
 	size       int64
 	mod        time.Time
 }
@@ -242,7 +241,7 @@ func (r *recogniser) walk(dir string, depth int) error {
 			return fmt.Errorf("%w: more than %d entries", ErrTooLarge, maxEntries)
 		}
 		if linksToDirectory(r.base, full) {
-			continue // it is walked under its own name
+			continue // its target is walked
 		}
 		fi, err := r.base.stat(full)
 		switch {
@@ -258,7 +257,7 @@ func (r *recogniser) walk(dir string, depth int) error {
 	return nil
 }
 
-// linksToDirectory reports whether a name is a symbolic link to a directory, or to nothing.
+// linksToDirectory reports whether a name is a symbolic link to a directory or a dangling one.
 func linksToDirectory(s store, name string) bool {
 	switch s := s.(type) {
 	case *below:
@@ -283,7 +282,7 @@ func linksToDirectory(s store, name string) bool {
 	return false
 }
 
-// show gives every file that is known its place.
+// show maps every known file to its place.
 func (r *recogniser) show() {
 	taken := map[string]bool{}
 	for _, root := range slices.Sorted(keys(r.roots)) {
@@ -320,7 +319,7 @@ func keys[V any](m map[string]V) func(func(string) bool) {
 	}
 }
 
-// rootOf is the host's root directory that a file lies in; empty: in none.
+// rootOf returns the host root directory that contains a file, or "".
 func (r *recogniser) rootOf(name string) string {
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		if _, ok := r.roots[dir]; ok {
@@ -332,7 +331,7 @@ func (r *recogniser) rootOf(name string) string {
 	}
 }
 
-// hostname is what a sosreport says of its host, else the name of its directory.
+// hostname returns a sosreport's hostname, else its directory's name.
 func (r *recogniser) hostname(root string) string {
 	for _, file := range []string{"sos_commands/host/hostname", "hostname", "etc/hostname", "sos_commands/host/hostname_-f", "sos_commands/general/hostname"} {
 		text, err := r.start(path.Join(root, file), 256)
@@ -344,7 +343,7 @@ func (r *recogniser) hostname(root string) string {
 	return r.called(root)
 }
 
-// called is a name for a directory: the top has that of the whole.
+// called returns a name for a directory; the top has that of the whole.
 func (r *recogniser) called(dir string) string {
 	if dir == "." {
 		return withoutSuffix(filepath.Base(r.of))
@@ -370,7 +369,7 @@ func (r *recogniser) start(name string, n int64) ([]byte, error) {
 	return text, err
 }
 
-// hostFile shows a file of a host's root directory, and its Open_vSwitch.
+// hostFile maps a file of a host's root directory, and its Open_vSwitch.
 func (r *recogniser) hostFile(node, name, from string) {
 	if strings.HasPrefix(name, "sos_") {
 		return
@@ -388,19 +387,19 @@ const (
 	ofctlBridge = `[_ -]+(?:(?:-O[_ -]?(OpenFlow\d+)|--\w[\w-]*)[_ -])*([\w.-]+?)(?:\.txt|\.log|\.out)?$`
 )
 
-// How commands are called in the names of files with their output: sosreport puts
-// an underscore for what separates words and a dot for a slash; people write likewise.
+// Names of files with command output: sosreport writes an underscore for separators and a dot for a slash; people do
+// likewise.
 var (
 	ofctlName    = regexp.MustCompile(`(?:^|[._ -])` + ofctlOption + `dump-(flows|groups|ports-desc|tlv-map|meters)` + ofctlBridge)
 	showName     = regexp.MustCompile(`ofctl[_ -]` + ofctlOption + `(show)` + ofctlBridge)
 	appctlName   = regexp.MustCompile(`ov[sn]-appctl_(?:-t_([\w.-]+?)_)?([a-z0-9-]+[./][a-z-]+|version|connection-status|ct-zone-list|group-table-list|meter-table-list)(?:_([\w.@-]+))?$`)
-	datapathName = regexp.MustCompile(`(system|netdev)_(ovs-(?:system|netdev))$`) // sosreport takes the @ for a space
+	datapathName = regexp.MustCompile(`(system|netdev)_(ovs-(?:system|netdev))$`) // sosreport treats @ as a space
 )
 
-// dumpKinds are the names of files by the command that fills them. What show prints ends with what dump-ports-desc does.
+// dumpKinds maps commands to file names. The output of show ends with that of dump-ports-desc.
 var dumpKinds = map[string]string{"flows": "flows", "groups": "groups", "ports-desc": "ports", "show": "ports", "tlv-map": "tlv-map", "meters": "meters"}
 
-// dump shows the output of ovs-ofctl(8) and ovs-appctl(8).
+// dump maps output of ovs-ofctl(8) and ovs-appctl(8).
 func (r *recogniser) dump(node, name string) {
 	base := path.Base(name)
 	if node == "" {
@@ -430,10 +429,10 @@ func (r *recogniser) dump(node, name string) {
 	}
 }
 
-// generic are directories that name no node.
+// generic are directory names that name no node.
 var generic = []string{"etc", "var", "lib", "ovn", "openvswitch", "ovs", "log", "logs", "network_logs", "dumps", "flows", "tmp", "data", "central", "db"}
 
-// nodeOf is the node that a file belongs to by the directories it lies in.
+// nodeOf returns a file's node, from the directories that contain it.
 func (r *recogniser) nodeOf(name string) string {
 	dir := path.Dir(name)
 	for dir != "." && slices.Contains(generic, path.Base(dir)) {
@@ -442,7 +441,7 @@ func (r *recogniser) nodeOf(name string) string {
 	return SafeName(r.called(dir))
 }
 
-// koLog shows the logs that `kubectl ko log` collects of a node.
+// koLog maps the logs that `kubectl ko log` collects from a node.
 func (r *recogniser) koLog(name string) {
 	_, inside, ok := strings.Cut("/"+name, "/kubectl-ko-log/")
 	if !ok {
@@ -465,11 +464,11 @@ var (
 	side         = regexp.MustCompile(`(?i)ovn(nb|sb)|(nb|sb)_?db|\b(nb|sb)\b`)
 )
 
-// database notes a file of ovsdb-server.
+// database notes an ovsdb-server file.
 func (r *recogniser) database(name string) {
 	base := strings.ToLower(path.Base(name))
 	if !strings.Contains(base, "db") && !strings.Contains(base, "conf") && len(r.names) > 1 {
-		return // a thousand logs need not be opened
+		return // do not open a thousand logs
 	}
 	head, err := r.start(name, 4<<20)
 	if err != nil || !bytes.HasPrefix(head, []byte("OVSDB ")) {
@@ -499,7 +498,7 @@ func (r *recogniser) database(name string) {
 	r.databases = append(r.databases, d)
 }
 
-// listName is how a file with the output of `ovn-nbctl list TABLE` is called.
+// listName matches a file with the output of `ovn-nbctl list TABLE`.
 var listName = regexp.MustCompile(`(?:^|[._ -])ovn-(nb|sb)ctl[_ -]+(?:--[\w=-]*?[_ ]+)*list[_ -]+([A-Z]\w*?)(?:\.txt|\.log|\.out)?$`)
 
 // list notes a list of a table.
@@ -517,8 +516,7 @@ func (r *recogniser) list(name string) {
 
 var listedRow = regexp.MustCompile(`(?m)^_uuid\s*: (\S+)$`)
 
-// listed takes lists for a database of which there is no file. The members of a
-// cluster have the same row of globals.
+// listed uses lists for a database without a file. The members of a cluster share one globals row.
 func (r *recogniser) listed() {
 	for _, side := range []struct{ base, name, global string }{{"nb", "OVN_Northbound", "NB_Global"}, {"sb", "OVN_Southbound", "SB_Global"}} {
 		if slices.ContainsFunc(r.databases, func(d foundDatabase) bool { return d.name == side.name && d.lists == nil }) {
@@ -529,7 +527,7 @@ func (r *recogniser) listed() {
 			head, err := r.start(global, 4<<10)
 			m := listedRow.FindSubmatch(head)
 			if path.Base(key) != side.base || err != nil || m == nil {
-				continue // there is none, or none answered
+				continue // no list, or no reply in it
 			}
 			d := foundDatabase{file: path.Dir(key), name: side.name, cluster: string(m[1]), lists: r.lists[key], zone: path.Dir(key)}
 			if root := r.rootOf(global); root != "" {
@@ -543,8 +541,7 @@ func (r *recogniser) listed() {
 	}
 }
 
-// zones shows the Northbounds and Southbounds. Of the members of a cluster the
-// file last written to is taken.
+// zones maps the Northbounds and Southbounds. Of a cluster's members, the file last written wins.
 func (r *recogniser) zones() {
 	var chosen []foundDatabase
 	for _, d := range r.databases {

@@ -18,10 +18,10 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decompress"
 )
 
-// What an archive from elsewhere may at most unpack to. The files go into one
-// temporary file without a name, so that nothing of them is left behind.
+// Limits for unpacking a foreign archive. Its files go into one unnamed temporary file, so that nothing is left
+// behind.
 var (
-	maxUnpacked int64 = 16 << 30 // bytes, of all files of all archives in it
+	maxUnpacked int64 = 16 << 30 // bytes, of all files, nested archives too
 	maxRatio    int64 = 2000     // of unpacked to packed bytes, beyond minBomb
 	minBomb     int64 = 256 << 20
 	maxEntries        = 200_000
@@ -31,27 +31,27 @@ const (
 	maxDepth  = 64 // of directories
 	maxNested = 3  // archives in archives
 	maxName   = 4096
-	maxLinks  = 16 // from link to link
+	maxLinks  = 16 // in a row
 )
 
-// ErrTooLarge says that an archive unpacks to more than is sensible.
+// ErrTooLarge reports that an archive unpacks to too much.
 var ErrTooLarge = decompress.ErrTooLarge
 
-// A packed store holds what was in an archive. It may be used concurrently.
+// A packed store holds an archive's contents. It is safe for concurrent use.
 type packed struct {
 	spool   *os.File
 	size    int64
-	entries map[string]*packedFile // directories among them; "." is the top
-	rejects int                    // entries that were left out for their names or kinds
+	entries map[string]*packedFile // including directories; "." is the top
+	rejects int                    // left out because of name or type
 	notes   []string
 }
 
 type packedFile struct {
-	name     string // the last part
+	name     string // the base name
 	off, len int64
 	mod      time.Time
-	link     string   // of a symbolic link: where it leads
-	dir      bool     //
+	link     string // target, if a link
+	dir      bool
 	children []string // of a directory
 }
 
@@ -75,7 +75,7 @@ func newPacked() (*packed, error) {
 	return &packed{spool: spool, entries: map[string]*packedFile{".": {name: ".", dir: true}}}, nil
 }
 
-// unpackFile opens an archive, or a single file as if it were alone in one.
+// unpackFile opens an archive, or a single file as an archive of one.
 func unpackFile(name string) (store, []string, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -92,7 +92,7 @@ func unpackFile(name string) (store, []string, error) {
 	return unpack(name, f, fi.ModTime())
 }
 
-// unpack reads an archive, or a single file, of that name.
+// unpack reads an archive or a single file of that name.
 func unpack(name string, r io.Reader, mod time.Time) (store, []string, error) {
 	p, err := newPacked()
 	if err != nil {
@@ -108,8 +108,7 @@ func unpack(name string, r io.Reader, mod time.Time) (store, []string, error) {
 	return p, p.notes, nil
 }
 
-// take puts the content of an archive into dir. What is no archive becomes the
-// file of that name.
+// take unpacks an archive into dir. Anything else becomes the named file.
 func (p *packed) take(dir, file string, r io.Reader, mod time.Time, nested int) error {
 	unpacked, err := decompress.NewReader(r, decompress.Limit{Free: minBomb, Ratio: maxRatio})
 	if err != nil {
@@ -122,15 +121,14 @@ func (p *packed) take(dir, file string, r io.Reader, mod time.Time, nested int) 
 	before := len(p.entries)
 	err = p.untar(dir, buffered, nested)
 	if err != nil && !errors.Is(err, ErrTooLarge) && len(p.entries) > before {
-		// What came before the damage is there.
+		// Keep what came before the damage.
 		p.notes = append(p.notes, fmt.Sprintf("the archive is cut short or damaged: only what came before was read (%v)", err))
 		return nil
 	}
 	return err
 }
 
-// isTar looks for the magic of a tar header, or for one of the old kind by its
-// checksum.
+// isTar reports whether a tar header, with its magic, comes first.
 func isTar(in *bufio.Reader) bool {
 	block, _ := in.Peek(512)
 	return len(block) == 512 && bytes.Equal(block[257:262], []byte("ustar"))
@@ -138,7 +136,7 @@ func isTar(in *bufio.Reader) bool {
 
 var suffixes = []string{".tar.zst", ".tar.xz", ".tar.gz", ".tar.bz2", ".tgz", ".txz", ".tar", ".gz", ".xz", ".zst", ".bz2"}
 
-// withoutSuffix is the name that a packed file has when it is unpacked.
+// withoutSuffix returns a packed file's unpacked name.
 func withoutSuffix(name string) string {
 	for _, s := range suffixes {
 		if cut, ok := strings.CutSuffix(name, s); ok && cut != "" {
@@ -196,8 +194,7 @@ func (p *packed) untar(dir string, r io.Reader, nested int) error {
 	}
 }
 
-// takeNested unpacks an archive in an archive into a directory of its name. One
-// that cannot be unpacked takes nothing else away.
+// takeNested unpacks a nested archive into a directory of its name. A failure does not affect the rest.
 func (p *packed) takeNested(name string, r io.Reader, mod time.Time, nested int) error {
 	inside := withoutSuffix(name)
 	err := p.take(inside, inside, r, mod, nested)
@@ -210,7 +207,7 @@ func (p *packed) takeNested(name string, r io.Reader, mod time.Time, nested int)
 	return nil
 }
 
-// insideName is a name in an archive, relative to its top; false: it leads out.
+// insideName returns an archived name relative to the top; false if it leads out.
 func insideName(name string) (string, bool) {
 	if len(name) > maxName || strings.Count(name, "/") > maxDepth || strings.ContainsRune(name, 0) {
 		return "", false
@@ -231,7 +228,7 @@ func (p *packed) add(name string, r io.Reader, mod time.Time) error {
 	if p.size > maxUnpacked {
 		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, maxUnpacked)
 	}
-	if n > 0 || err == nil { // of a file cut short, too, there is the beginning
+	if n > 0 || err == nil { // keep the start of a truncated file too
 		if eerr := p.enter(name, f); eerr != nil {
 			return eerr
 		}
@@ -239,7 +236,7 @@ func (p *packed) add(name string, r io.Reader, mod time.Time) error {
 	return err
 }
 
-// enter gives a file its place; a later one of the name replaces it.
+// enter adds an entry; a later one of the same name replaces it.
 func (p *packed) enter(name string, f *packedFile) error {
 	name = path.Clean(name)
 	f.name = path.Base(name)
@@ -267,13 +264,13 @@ func (p *packed) enter(name string, f *packedFile) error {
 	return nil
 }
 
-// find follows links to a file. Links only lead to entries.
+// find follows links to a file. Links lead only to entries.
 func (p *packed) find(name string) (*packedFile, error) {
 	name = path.Clean(name)
 	for range maxLinks {
 		f := p.entries[name]
 		if f == nil {
-			// A directory on the way may be a link.
+			// A directory on the path may be a link.
 			at := p.linkOn(name)
 			if at == "" {
 				return nil, fs.ErrNotExist
@@ -289,7 +286,7 @@ func (p *packed) find(name string) (*packedFile, error) {
 	return nil, errors.New("too many links")
 }
 
-// linkOn is the first part of a path that is a link; empty: none is.
+// linkOn returns the first part of a path that is a link, or "".
 func (p *packed) linkOn(name string) string {
 	for i := 0; i < len(name); i++ {
 		if name[i] == '/' {
@@ -312,7 +309,7 @@ func (p *packed) open(name string) (io.ReadCloser, error) {
 	return section{io.NewSectionReader(p.spool, f.off, f.len)}, nil
 }
 
-// A section of the spool can be read at any place; the spool is closed with the store.
+// A section of the spool can be read at any offset; the store closes the spool.
 type section struct{ *io.SectionReader }
 
 func (section) Close() error { return nil }

@@ -19,29 +19,28 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A Writer writes a capture, a .tar.zst. What was written so far can be read at any
-// time, also when the writer is killed. Its methods may be called at the same time.
+// A Writer writes a capture, a .tar.zst. What was written is readable at any time, even if the writer is killed. It
+// is safe for concurrent use.
 type Writer struct {
 	mu     sync.Mutex
 	packer *zstd.Encoder
 	tar    *tar.Writer
 	index  Index
-	kept   map[string]string // names, with their hash
+	kept   map[string]string // hashes by name
 	size   int64             // of all files, unpacked
 	limit  int64
 	full   bool
-	err    error // of the stream: nothing more can be written
+	err    error // the stream's: no more can be written
 	saved  time.Time
 }
 
-// ErrFull says that a capture has the size that it may have.
+// ErrFull reports that a capture has reached its size limit.
 var ErrFull = errors.New("the capture has reached its size limit")
 
 // indexEvery is how often the index is written while files come in.
 const indexEvery = 5 * time.Second
 
-// NewWriter begins a capture of at most limit bytes, unpacked; the version is
-// that of the program.
+// NewWriter starts a capture of at most limit bytes, unpacked; version is that of the program.
 func NewWriter(w io.Writer, version string, limit int64) (*Writer, error) {
 	packer, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
 	if err != nil {
@@ -57,22 +56,21 @@ func NewWriter(w io.Writer, version string, limit int64) (*Writer, error) {
 	}, nil
 }
 
-// Describe changes what the index says.
+// Describe changes the index.
 func (w *Writer) Describe(change func(*Index)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change(&w.index)
 }
 
-// Size is how many bytes were written, unpacked.
+// Size returns the bytes written, unpacked.
 func (w *Writer) Size() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.size
 }
 
-// Keep writes a file of a node, or of none. A later one of the same name takes the
-// place of the earlier.
+// Keep writes a file of a node, or of none. It replaces an earlier one of that name.
 func (w *Writer) Keep(node, name, what string, content []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,7 +101,7 @@ func (w *Writer) Keep(node, name, what string, content []byte) error {
 	return nil
 }
 
-// Full says that something was left out for the size limit.
+// Full reports whether the size limit left something out.
 func (w *Writer) Full() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,8 +119,7 @@ func (w *Writer) Miss(node, what string, err error) {
 	}
 }
 
-// Checkpoint writes the index as it is now: who reads a capture that ends here
-// knows what it lacks.
+// Checkpoint writes the current index, so that a capture that ends here tells what it lacks.
 func (w *Writer) Checkpoint() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,8 +130,7 @@ func (w *Writer) Checkpoint() error {
 	return w.addIndex(w.saved)
 }
 
-// Close ends the capture with its index, which it returns. The writer below
-// is not closed.
+// Close ends the capture with its index and returns that. It does not close the underlying writer.
 func (w *Writer) Close() (Index, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -153,7 +149,7 @@ func (w *Writer) addIndex(now time.Time) error {
 	return w.add(IndexFile, append(text, '\n'), now)
 }
 
-// add puts a file at the end of the archive, and the archive out of our hands.
+// add appends a file to the archive and flushes it.
 func (w *Writer) add(name string, content []byte, now time.Time) error {
 	w.err = w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(content)), Mode: 0o600, ModTime: now, Format: tar.FormatPAX})
 	if w.err == nil {
@@ -165,10 +161,10 @@ func (w *Writer) add(name string, content []byte, now time.Time) error {
 	return w.err
 }
 
-// Node keeps what a node says below a directory of its own.
+// Node returns a writer to a node's own directory.
 func (w *Writer) Node(node, dir string) *NodeWriter { return &NodeWriter{w, node, dir} }
 
-// A NodeWriter keeps what one node says.
+// A NodeWriter keeps one node's replies.
 type NodeWriter struct {
 	w         *Writer
 	node, dir string
@@ -179,13 +175,13 @@ func (n *NodeWriter) Keep(name, what string, content []byte) error {
 	return n.w.Keep(n.node, path.Join(n.dir, name), what, content)
 }
 
-// Miss notes what the node did not answer.
+// Miss notes what the node did not reply to.
 func (n *NodeWriter) Miss(what string, err error) { n.w.Miss(n.node, what, err) }
 
-// A Directory keeps what a node says in a directory of the file system.
+// A Directory keeps a node's replies in a directory of the file system.
 type Directory string
 
-// Keep writes a file that is whole or not there at all.
+// Keep writes a file completely or not at all.
 func (d Directory) Keep(name, _ string, content []byte) (err error) {
 	name = filepath.Join(string(d), filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
@@ -210,5 +206,5 @@ func (d Directory) Keep(name, _ string, content []byte) (err error) {
 	return os.Rename(f.Name(), name)
 }
 
-// Miss does nothing: what is not in the directory was not answered.
+// Miss does nothing: a missing file means no reply.
 func (d Directory) Miss(string, error) {}

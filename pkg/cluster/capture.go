@@ -19,30 +19,27 @@ import (
 // LogicalFlows says which rows of Logical_Flow a capture has.
 type LogicalFlows string
 
-// Which logical flows: all, those of datapaths with a port on the nodes that were
-// read, or none.
+// The logical flows of a capture: all, those of datapaths with a port on the nodes that were read, or none.
 const (
 	AllFlows   LogicalFlows = "all"
 	LocalFlows LogicalFlows = "local"
 	NoFlows    LogicalFlows = "none"
 )
 
-// A Capture is a deployment that is being written into an archive. What its nodes
-// are asked from Capture on, by whomever, is in it.
+// A Capture is a deployment being written to an archive. All that its nodes reply from Capture on, to whomever, goes
+// into it.
 type Capture struct {
 	Flows LogicalFlows
-	// Progress is told what is being read; nil: nobody listens. It is called from
-	// one goroutine at a time.
+	// Progress, if not nil, is called with what is being read, from one goroutine at a time.
 	Progress func(what string)
 
 	cluster *Cluster
-	zones   []*Zone // as Databases has read them
+	zones   []*Zone // as read by Databases
 	w       *archive.Writer
 	telling sync.Mutex
 }
 
-// Capture begins to record all hosts. Of a host that was not reached the index
-// says why.
+// Capture starts recording all hosts. The index says why a host was not reached.
 func (c *Cluster) Capture(ctx context.Context, w *archive.Writer) *Capture {
 	dirs := map[*Node]string{}
 	for _, n := range c.all() {
@@ -74,8 +71,8 @@ func (c *Capture) tell(format string, args ...any) {
 	}
 }
 
-// Databases writes Northbound and Southbound of all zones. What cannot be read is
-// in the index; the error is for an archive that cannot be written.
+// Databases writes Northbound and Southbound of all zones. The index has what cannot be read; the error means that
+// the archive cannot be written.
 func (c *Capture) Databases(ctx context.Context) error {
 	if err := c.w.Checkpoint(); err != nil {
 		return err
@@ -115,9 +112,8 @@ func (c *Capture) Databases(ctx context.Context) error {
 	return nil
 }
 
-// Cluster is the deployment with Northbound and Southbound as Databases has read
-// them: who goes on to ask does not ask their servers for large tables at once. It needs
-// no Close of its own.
+// Cluster returns the deployment with Northbound and Southbound as read by Databases, so that later reads do not
+// request large tables from their servers. It needs no Close of its own.
 func (c *Capture) Cluster() *Cluster {
 	live := c.cluster
 	return &Cluster{
@@ -126,7 +122,7 @@ func (c *Capture) Cluster() *Cluster {
 	}
 }
 
-// errUnwritable marks the error of the archive, for which nothing else can help.
+// errUnwritable marks an error of the archive itself, which nothing can work around.
 var errUnwritable = errors.New("the capture cannot be written")
 
 func (c *Capture) keep(name, what string, content []byte) error {
@@ -136,11 +132,10 @@ func (c *Capture) keep(name, what string, content []byte) error {
 	return nil
 }
 
-// mostMegaflows bounds what one daemon is asked for, as node.MostConnections does.
+// mostMegaflows bounds what one daemon is asked for, like node.MostConnections.
 const mostMegaflows = 50_000
 
-// Nodes asks all nodes to which there is a way, side by side. What they do not
-// answer is in the index.
+// Nodes reads all nodes that can be reached, in parallel. The index has what they did not reply to.
 func (c *Capture) Nodes(ctx context.Context) {
 	c.cluster.Gather(ctx)
 	var wg sync.WaitGroup
@@ -162,8 +157,7 @@ func (c *Capture) Nodes(ctx context.Context) {
 	wg.Wait()
 }
 
-// controls are what a daemon is asked for in any case: short answers that change
-// nothing.
+// controls are the commands for each daemon in any case: short replies, no changes.
 var controls = map[string][]string{
 	"ovs-vswitchd": {
 		"version", "dpif/show", "dpctl/show", "ofproto/list-tunnels", "ovs/route/show", "tnl/ports/show", "tnl/neigh/show", "tnl/arp/show",
@@ -179,14 +173,13 @@ var controls = map[string][]string{
 	"ovnsb_db":   {"version", "ovsdb-server/list-remotes", "ovsdb-server/list-dbs", "memory/show", "coverage/show"},
 }
 
-// defaults are the files with which services are started, below the directory of
-// the host's configuration.
+// defaults are the files with the options of services, below the host's configuration directory.
 var defaults = []string{
 	"default/openvswitch-switch", "default/openvswitch", "default/ovn-host", "default/ovn-central", "default/ovn-controller", "default/ovn-northd",
 	"sysconfig/openvswitch", "sysconfig/ovn", "sysconfig/ovn-controller", "sysconfig/ovn-northd",
 }
 
-// files say what the host is and how it fares.
+// files describe the host and its state.
 var files = []string{
 	"/etc/os-release", "/etc/hostname", "/proc/version", "/proc/cmdline", "/proc/meminfo", "/proc/loadavg", "/proc/uptime", "/proc/modules",
 	"/proc/sys/net/netfilter/nf_conntrack_count", "/proc/sys/net/netfilter/nf_conntrack_max", "/proc/net/snmp", "/proc/net/snmp6",
@@ -198,8 +191,8 @@ var units = []string{
 	"NetworkManager.service", "systemd-networkd.service", "networking.service",
 }
 
-// node asks one node. The recorder keeps what it answers and notes what it does
-// not: no answer is looked at here but for those that say how much to ask.
+// node reads one node. The recorder keeps its replies and notes failures; only replies that decide what to read next
+// are parsed here.
 func (c *Capture) node(ctx context.Context, n *Node) {
 	h := n.Host
 	dirs, _ := h.Dirs(ctx)
@@ -216,7 +209,7 @@ func (c *Capture) node(ctx context.Context, n *Node) {
 	}
 	for _, unit := range units {
 		if _, err := h.Unit(ctx, unit); errors.Is(err, node.ErrUnavailable) {
-			break // of the others, too: there is no systemd
+			break // nor of the others: there is no systemd
 		}
 	}
 	for _, log := range []string{"ovs-vswitchd", "ovsdb-server", "ovn-controller", "ovn-northd", "ovsdb-server-nb", "ovsdb-server-sb"} {
@@ -241,8 +234,7 @@ func (c *Capture) node(ctx context.Context, n *Node) {
 	}
 }
 
-// vswitch asks ovs-vswitchd for its tables, those of the datapath only where they
-// are not large.
+// vswitch reads ovs-vswitchd's tables, those of the OVS datapath only if they are small.
 func (c *Capture) vswitch(ctx context.Context, n *Node) {
 	h := n.Host
 	if n.Vswitch != nil {

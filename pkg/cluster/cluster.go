@@ -16,43 +16,41 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// Config says what to open. The zero Config is the deployment that the host
-// ovnctl runs on is part of.
+// Config says what to open. The zero Config opens the deployment that this host is part of.
 type Config struct {
-	NB  string // remotes of OVN_Northbound, a comma list as ovsdb(7) has it
+	NB  string // remotes of OVN_Northbound, comma-separated, ovsdb(7)
 	SB  string // remotes of OVN_Southbound
 	OVS string // remotes of the local Open_vSwitch
 
 	TLS ovsdb.TLSFiles
-	// NoLeaderOnly accepts rows of a cluster's follower without a note.
-	// Reads take them either way.
+	// NoLeaderOnly omits the note that rows are from a cluster's follower. Reads accept them either way.
 	NoLeaderOnly bool
 
-	Offline  string        // a directory, capture, archive or database file to read from, instead of anything live
-	Saved    *archive.Tree // what Offline would open, where it is open already: the cluster closes it
+	Offline  string        // directory, capture, archive or database file to read instead of anything live
+	Saved    *archive.Tree // what Offline would open, if already open: the Cluster closes it
 	NodeExec string        // command prefix that reaches another node, with {hostname} in it
-	HostRoot string        // the host's root directory, seen from a debug container
-	Alone    bool          // a host that ran a database, of OVN or Open vSwitch, is enough, though none can be read: to see what is wrong with it
-	Timeout  time.Duration // of opening all this, and of each request; 5 s
-	Record   string        // a directory into which the nodes' answers are written
+	HostRoot string        // the host's root as seen from a debug container
+	Alone    bool          // accept a host that ran a database of OVN or Open vSwitch though none can be read, to see what is wrong with it
+	Timeout  time.Duration // for opening all this, and per request; default 5 s
+	Record   string        // directory for the nodes' replies
 }
 
-// A Cluster is a deployment that has been opened.
+// A Cluster is an open deployment.
 type Cluster struct {
 	Zones    []*Zone
-	Hosts    []*Node   // in the order of their names
-	Central  *Node     // the host ovnctl runs on, where that has OVN's databases and no Open vSwitch; nil: it is not so
-	Inactive bool      // Central has an Open vSwitch, of which nothing runs and only the files are left
-	Problems []Problem // what was named, or is of this host, and could not be read
-	Notes    []string  // what a reader should know of the sources
+	Hosts    []*Node   // sorted by name
+	Central  *Node     // the host ovnctl runs on, if it has OVN's databases and no Open vSwitch; else nil
+	Inactive bool      // Central has an Open vSwitch that does not run: only its files are left
+	Problems []Problem // what was named or is on this host, and could not be read
+	Notes    []string  // about the sources
 
 	time     time.Time
 	timeout  time.Duration
 	close    []func() error
 	snapshot bool // offline
-	captured bool // offline, from a capture that was finished
+	captured bool // offline, from a finished capture
 
-	mu sync.Mutex // of Problems and Notes, while nodes are gathered
+	mu sync.Mutex // guards Problems and Notes during Gather
 }
 
 // A Zone is a Northbound and a Southbound database. One that could not be read
@@ -60,34 +58,34 @@ type Cluster struct {
 type Zone struct {
 	Name   string // NB_Global.name; often empty
 	NB, SB ovsdb.Reader
-	// Chassis are the rows of a live Southbound when it was opened: what was written since shows against them.
+	// Chassis holds the rows of a live Southbound as of opening it, to show what was written since.
 	Chassis []sb.ChassisIdentity
 }
 
 // A Node is a chassis, or the local host without OVN.
 type Node struct {
-	Name     string // Chassis.hostname where it tells the nodes apart, else Chassis.name
+	Name     string // Chassis.hostname if unique, else Chassis.name
 	SystemID string // Chassis.name
-	Zone     string // Zone.Name; empty also when the node's zone is not among those read
+	Zone     string // Zone.Name; also empty if the node's zone was not read
 	Local    bool   // this is the host ovnctl runs on
-	// Host answers for all beyond Vswitch and is never nil. The one of a node that cannot be read says why.
+	// Host reads all beyond Vswitch and is never nil. That of an unreadable node returns why.
 	Host node.Host
 	// Vswitch is the node's Open_vSwitch database, nil until
 	// Cluster.Gather has opened it. The local node's is open at once.
 	Vswitch ovsdb.Reader
-	// ExternalIDs of Open_vSwitch, of the local node, as they were when it was opened.
+	// ExternalIDs are the local node's, from Open_vSwitch, as of opening it.
 	ExternalIDs map[string]string
 
 	hostname string // Chassis.hostname
-	remote   bool   // known as a chassis of another zone only
-	vtep     bool   // a switch of hardware, which is not asked
-	far      bool   // no way to it is known, and nobody gave one
-	failed   bool   // it was tried, and Problems says why it could not be read
+	remote   bool   // known only as another zone's chassis
+	vtep     bool   // a hardware switch, not queried
+	far      bool   // nothing says how to reach it
+	failed   bool   // reading it failed; Problems says why
 
-	gathering sync.Mutex // of Vswitch and failed
+	gathering sync.Mutex // guards Vswitch and failed
 }
 
-// Far reports whether there is no way to the node: nobody gave one, or nothing of it was saved.
+// Far reports whether there is nothing to read the node from: no way to reach it, and no saved data.
 func (n *Node) Far() bool { return n.far && n.Vswitch == nil }
 
 // TLVMap returns the tunnel options of a bridge, as ovs-ofctl dump-tlv-map prints them.
@@ -95,8 +93,8 @@ func (n *Node) TLVMap(ctx context.Context, bridge string) (string, error) {
 	return n.Host.Dump(ctx, bridge, node.TLVMap)
 }
 
-// ControllerVersion returns the reply of ovn-controller to the command version. It is empty if there is none within two
-// seconds: a controller that hangs must not hold what is asked for.
+// ControllerVersion returns ovn-controller's reply to the command version; empty if there is none within two seconds:
+// a hung controller must not hold up the rest.
 func (n *Node) ControllerVersion(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -123,13 +121,13 @@ func (c *Cluster) EachNode(f func(name, zone string, vswitch ovsdb.Reader)) {
 // A Problem is a source that could not be read.
 type Problem struct {
 	What  string // "OVN_Southbound", "node node2"
-	Node  string // the name of the node, empty of a database
-	Where string // "unix:/run/ovn/ovnsb_db.sock"; empty when that is the trouble
+	Node  string // name of the node; empty for a database
+	Where string // "unix:/run/ovn/ovnsb_db.sock"; empty if that is the trouble
 	Err   error
-	Next  string // what to try, a sentence without period
+	Next  string // what to try: no period at the end
 }
 
-// Error is p in one line without the next step.
+// Error returns p in one line without Next.
 func (p Problem) Error() string {
 	reason := strings.TrimPrefix(p.Err.Error(), p.What+": ")
 	if p.Where == "" || strings.Contains(reason, p.Where) {
@@ -138,15 +136,15 @@ func (p Problem) Error() string {
 	return fmt.Sprintf("cannot read %s at %s: %s", p.What, p.Where, reason)
 }
 
-// Unwrap is the cause.
+// Unwrap returns it.
 func (p Problem) Unwrap() error { return p.Err }
 
 // Source is what was read and when, the "source" of every JSON document.
 type Source struct {
-	NB    string   `json:"nb,omitempty"` // where the Northbound rows are from; several zones: a comma list
+	NB    string   `json:"nb,omitempty"` // origin of the Northbound rows, comma-separated by zone
 	SB    string   `json:"sb,omitempty"`
 	Nodes []string `json:"nodes"` // the nodes that were read, by name
-	Time  string   `json:"time"`  // RFC 3339, UTC; of saved data: when it was saved
+	Time  string   `json:"time"`  // RFC 3339, UTC; for saved data, when it was saved
 	Stale bool     `json:"stale"` // a database is cut off from its cluster
 
 	// Simulated are the nodes on a packet's path that were simulated from their flows.
@@ -155,8 +153,8 @@ type Source struct {
 
 const defaultTimeout = 5 * time.Second
 
-// Open opens what the Config names and what can be found. What cannot be read
-// is in Problems; the error is for when nothing can. Close the Cluster.
+// Open opens what the Config names and what it finds. What cannot be read is in Problems; Open fails only if nothing
+// can. The caller closes the Cluster.
 func Open(ctx context.Context, config Config) (*Cluster, error) {
 	if config.Timeout <= 0 {
 		config.Timeout = defaultTimeout
@@ -183,7 +181,7 @@ func Open(ctx context.Context, config Config) (*Cluster, error) {
 	return c, nil
 }
 
-// nothing is the error of a Cluster of which no part can be read.
+// nothing returns an error if no part of a Cluster can be read.
 func (c *Cluster) nothing(config Config) error {
 	for _, z := range c.Zones {
 		if z.NB != nil || z.SB != nil {
@@ -195,7 +193,7 @@ func (c *Cluster) nothing(config Config) error {
 			return nil
 		}
 	}
-	// A local node that nobody named is one by what Open vSwitch has left in its run directory.
+	// A local node that nobody named was found by what Open vSwitch left in its run directory.
 	traces := config.OVS == "" && slices.ContainsFunc(c.Hosts, func(n *Node) bool { return n.Local })
 	if config.Alone && (c.Central != nil || traces) {
 		return nil
@@ -216,8 +214,7 @@ func (c *Cluster) nothing(config Config) error {
 	return errors.Join(errs...)
 }
 
-// damaged is the problem of a database that was read in part; nil when it was
-// read whole.
+// damaged returns the Problem of a partly read database; nil if it was read whole.
 func damaged(what string, db ovsdb.Reader) *Problem {
 	s, ok := db.(*ovsdb.Snapshot)
 	if !ok || s.Damage() == "" {
@@ -228,7 +225,7 @@ func damaged(what string, db ovsdb.Reader) *Problem {
 
 const saveAgain = "save it again with ovsdb-client backup"
 
-// Close ends all connections. Of a recording that is incomplete it says why.
+// Close closes all connections. It returns why a recording is incomplete.
 func (c *Cluster) Close() error {
 	var errs []error
 	for _, z := range c.Zones {
@@ -250,7 +247,7 @@ func (c *Cluster) Close() error {
 	return errors.Join(errs...)
 }
 
-// record has all hosts recorded, each by a keeper of its own.
+// record starts recording all hosts, each with its own keeper.
 func (c *Cluster) record(ctx context.Context, keeper func(*Node) node.Keeper) {
 	for _, n := range c.all() {
 		n.Host = node.Recorder(n.Host, keeper(n))
@@ -258,7 +255,7 @@ func (c *Cluster) record(ctx context.Context, keeper func(*Node) node.Keeper) {
 		if n.Vswitch == nil {
 			continue
 		}
-		// The local one was open before: once more, for the record.
+		// The local one was already open: open it again, recorded.
 		if db, err := n.Host.Vswitch(ctx); err == nil {
 			c.close = append(c.close, n.Vswitch.Close)
 			n.Vswitch = db
@@ -266,10 +263,10 @@ func (c *Cluster) record(ctx context.Context, keeper func(*Node) node.Keeper) {
 	}
 }
 
-// VTEP says that the chassis is a switch of hardware: nobody asks it.
+// VTEP reports whether the chassis is a hardware switch, which is not queried.
 func (n *Node) VTEP() bool { return n.vtep }
 
-// all are all hosts, one that runs databases alone among them.
+// all returns all hosts, including one that only runs databases.
 func (c *Cluster) all() []*Node {
 	if c.Central == nil {
 		return c.Hosts
@@ -277,7 +274,7 @@ func (c *Cluster) all() []*Node {
 	return append(slices.Clone(c.Hosts), c.Central)
 }
 
-// Source is what has been read so far.
+// Source returns what was read so far.
 func (c *Cluster) Source() Source {
 	s := Source{Nodes: []string{}, Time: c.time.UTC().Format(time.RFC3339)}
 	var nb, sb []string
@@ -298,7 +295,7 @@ func (c *Cluster) Source() Source {
 	return s
 }
 
-// Node finds a node by name, by hostname or by system-id; nil: there is none.
+// Node returns the node with that name, hostname or system-id, or nil.
 func (c *Cluster) Node(name string) *Node {
 	for _, n := range c.Hosts {
 		if n.Name == name || n.SystemID != "" && n.SystemID == name {
@@ -308,13 +305,12 @@ func (c *Cluster) Node(name string) *Node {
 	return nil
 }
 
-// gatherers bounds the nodes that are read at the same time.
+// gatherers bounds the nodes that are read in parallel.
 const gatherers = 16
 
-// Gather opens the Open_vSwitch databases of the named nodes, or of all nodes
-// to which there is a way, side by side. One that fails becomes a Problem. A
-// node is tried once, however often it is named. A question that concerns two
-// nodes of many names those two.
+// Gather opens the Open_vSwitch databases of the named nodes, or of all nodes that can be reached, in parallel. A
+// failure becomes a Problem. A node is tried once, however often it is named. A question about two nodes of many
+// names only those two.
 func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
 	all := len(nodes) == 0
 	if all {
@@ -340,7 +336,7 @@ func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
 	for i, n := range nodes {
 		switch {
 		case errs[i] == nil:
-		case n.remote: // it is of another deployment's zone, and need not be in reach
+		case n.remote: // it is in another deployment's zone and may be unreachable
 			c.Notes = append(c.Notes, fmt.Sprintf("node %s of another zone not read: %v", n.Name, errs[i]))
 		default:
 			c.Problems = append(c.Problems, c.nodeProblem(n, errs[i]))
@@ -348,8 +344,7 @@ func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
 	}
 }
 
-// gather opens a node's Open_vSwitch database; the error is for the one who
-// tried first.
+// gather opens a node's Open_vSwitch database; only the first caller gets the error.
 func (n *Node) gather(ctx context.Context) (err error) {
 	n.gathering.Lock()
 	defer n.gathering.Unlock()
@@ -361,8 +356,8 @@ func (n *Node) gather(ctx context.Context) (err error) {
 	return err
 }
 
-// Again is the deployment for a second look: the same databases, and nodes of
-// which nothing that was read before is known. It needs no Close of its own.
+// Again returns the deployment for a second sample: the same databases, and nodes with nothing cached. It needs no
+// Close of its own.
 func (c *Cluster) Again() *Cluster {
 	again := &Cluster{Zones: c.Zones, time: time.Now(), timeout: c.timeout, snapshot: c.snapshot}
 	fresh := func(n *Node) *Node {
@@ -384,13 +379,13 @@ func (c *Cluster) Again() *Cluster {
 	return again
 }
 
-// Offline says that it is read from what was saved, not all of which need be of one moment.
+// Offline reports whether it is read from saved data, which need not all be from one moment.
 func (c *Cluster) Offline() bool { return c.snapshot }
 
-// Captured says that it is read from a capture that was finished: what the databases and the nodes said was saved together.
+// Captured reports whether it is read from a finished capture: databases and nodes were saved together.
 func (c *Cluster) Captured() bool { return c.captured }
 
-// noteFar says how many nodes are left out of all.
+// noteFar notes how many nodes are not read.
 func (c *Cluster) noteFar() {
 	far := 0
 	for _, n := range c.Hosts {

@@ -3,17 +3,14 @@
 //
 // # Where things are found
 //
-// What a [Config] names is used. Otherwise the environment (OVN_NB_DB,
-// OVN_SB_DB, OVS_RUNDIR, OVN_RUNDIR), then what the local Open_vSwitch database
-// says (external_ids ovn-remote and ovn-nb, the SSL table), then the places
-// where distributions keep their sockets, then the root directories of daemons
-// that run in containers.
+// What a [Config] names comes first, then the environment (OVN_NB_DB, OVN_SB_DB, OVS_RUNDIR, OVN_RUNDIR), then the
+// local Open_vSwitch database (external_ids ovn-remote and ovn-nb, the SSL table), then the directories where
+// distributions keep their sockets, then the root directories of daemons that run in containers.
 //
 // # What cannot be read
 //
-// A part that was named, or is of this host, and cannot be read is a [Problem].
-// It never keeps the other parts from being read. What nobody named and nobody
-// knows of is a note. Only when there is nothing at all does [Open] fail.
+// A source that was named, or is on this host, and cannot be read is a [Problem]. It never keeps the others from
+// being read. A missing source that nobody named is a note. [Open] fails only if nothing can be read.
 //
 // # Zones
 //

@@ -16,8 +16,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// A central is one of the two databases of a zone, with the names under which
-// it is found.
+// A central is one of a zone's two databases, with the names by which it is found.
 type central struct {
 	name   string // of the database
 	flag   string
@@ -51,17 +50,17 @@ var (
 // A finder looks for what the Config does not name.
 type finder struct{ Config }
 
-// A place is where an Open vSwitch keeps its sockets. A far one is reached by
-// the network: its control sockets are not here.
+// A place is where an Open vSwitch keeps its sockets. A far one is reached over the network: its control sockets are
+// not here.
 type place struct {
 	dir    string // the run directory, as seen from here
-	root   string // the root directory of the server, for the names in its database
+	root   string // the server's root directory, for the names in its database
 	remote string // of Open_vSwitch
 	far    bool
 }
 
-// vswitch finds the local Open vSwitch. One that was named, or has left traces
-// of running here, is found even when its socket is missing.
+// vswitch finds the local Open vSwitch. One that was named, or left traces of running here, is found even without its
+// socket.
 func (f *finder) vswitch() (place, bool) {
 	if f.OVS != "" {
 		path, unix := strings.CutPrefix(f.OVS, "unix:")
@@ -96,7 +95,7 @@ func placeAt(root, dir string) place {
 	return place{dir: dir, root: root, remote: "unix:" + filepath.Join(dir, "db.sock")}
 }
 
-// ovnDir is the run directory of the local ovn-controller, as seen from here.
+// ovnDir returns the local ovn-controller's run directory as seen from here.
 func (f *finder) ovnDir() string {
 	if dir := f.runDir("OVN_RUNDIR"); dir != "" {
 		return f.host(dir)
@@ -112,8 +111,8 @@ func (f *finder) ovnDir() string {
 	return ""
 }
 
-// central finds the run directory of the OVN databases or of ovn-northd that this
-// host runs, or ran; empty: there are no traces of any.
+// central returns the run directory of the OVN databases or ovn-northd that this host runs or ran; empty if there is
+// no trace of any.
 func (f *finder) central() string {
 	has := func(dir string) bool {
 		for _, pattern := range []string{"ovnnb_db.*", "ovnsb_db.*", "ovn-northd.*"} {
@@ -159,8 +158,8 @@ func (f *finder) centralFiles() bool {
 	return false
 }
 
-// inactive reports whether this host has the file of an Open_vSwitch database, and the
-// system-id that it had: what is left of an Open vSwitch that is down.
+// inactive reports whether this host has an Open_vSwitch database file, and its system-id: what is left of an Open
+// vSwitch that is down.
 func (f *finder) inactive(ctx context.Context) (id string, ok bool) {
 	dirs := []string{"/etc/openvswitch", "/var/lib/openvswitch"}
 	if dir := os.Getenv("OVS_DBDIR"); dir != "" {
@@ -190,7 +189,7 @@ func (f *finder) inactive(ctx context.Context) (id string, ok bool) {
 	return id, ok
 }
 
-// remote finds the remotes of a database; empty when nothing tells of one.
+// remote finds the remotes of a database; empty if nothing names one.
 func (f *finder) remote(which central, local func() *system) string {
 	if r := cmp.Or(which.remote(f.Config), os.Getenv(which.env)); r != "" {
 		return r
@@ -201,7 +200,7 @@ func (f *finder) remote(which central, local func() *system) string {
 		}
 	}
 	if s := local(); s.id(which.key) != "" {
-		// A host may have its own value beside that of all.
+		// A host's own value overrides the common one.
 		return f.below(cmp.Or(s.id(which.key+"-"+s.id("system-id")), s.id(which.key)))
 	}
 	for _, dir := range ovnDirs {
@@ -219,8 +218,7 @@ func (f *finder) remote(which central, local func() *system) string {
 	return ""
 }
 
-// runDir is a directory that the environment names, as a path of the host. One
-// that lies below the host's root already is named as it is seen from here.
+// runDir returns the directory in an environment variable as a path of the host; a leading HostRoot is removed.
 func (f *finder) runDir(name string) string {
 	dir := os.Getenv(name)
 	if inside, ok := strings.CutPrefix(dir, filepath.Clean(f.HostRoot)+"/"); ok && f.HostRoot != "" {
@@ -229,7 +227,7 @@ func (f *finder) runDir(name string) string {
 	return dir
 }
 
-// below turns the socket paths of the host into what is seen from here.
+// below translates the host's socket paths to those seen from here.
 func (f *finder) below(remotes string) string {
 	if f.HostRoot == "" {
 		return remotes
@@ -243,14 +241,14 @@ func (f *finder) below(remotes string) string {
 	return strings.Join(list, ",")
 }
 
-// host is where a path of the host is seen from here. One that is below the
-// host's root already, as the environment may have it, is not put there again.
+// host returns a path of the host as seen from here. One already below the host's root, as the environment may have
+// it, is not prefixed again.
 func (f *finder) host(parts ...string) string {
 	return node.Resolve(f.HostRoot, node.HostPath(f.HostRoot, filepath.Join(parts...)))
 }
 
-// rootsOf lists the root directories of running daemons that have one of their
-// own, that is, run in containers; newest first.
+// rootsOf lists the root directories of running daemons that have their own, that is, run in containers; newest
+// first.
 func (f *finder) rootsOf(daemons ...string) []string {
 	own, _ := os.Readlink(f.proc("self", "root"))
 	var roots []string
@@ -268,9 +266,8 @@ func (f *finder) proc(parts ...string) string {
 	return filepath.Join(append([]string{node.ProcRoot(f.HostRoot)}, parts...)...)
 }
 
-// processes lists the running daemons of these names: those of this network
-// namespace before those of others, which may be other hosts, and the newest
-// first.
+// processes lists the running daemons with these names: those of this network namespace first, as others may be other
+// hosts, each newest first.
 func (f *finder) processes(daemons ...string) []int {
 	type daemon struct {
 		pid     int
@@ -310,8 +307,8 @@ func needsTLS(remotes string) bool {
 	return slices.ContainsFunc(strings.Split(remotes, ","), func(r string) bool { return strings.HasPrefix(strings.TrimSpace(r), "ssl:") })
 }
 
-// tls finds the files by which this host shows who it is: those in the local
-// Open_vSwitch, else those on the command line of its ovn-controller.
+// tls finds the files of this host's TLS identity: those in the local Open_vSwitch, else on its ovn-controller's
+// command line.
 func (f *finder) tls(local *localNode) ovsdb.TLSFiles {
 	if len(local.system.SSL) > 0 {
 		s := local.system.SSL[0]

@@ -15,7 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// system is what the local Open_vSwitch database says of its place.
+// system is what the local Open_vSwitch database says of its host.
 type system struct {
 	Rows []vswitch.OpenvSwitchIDs
 	SSL  []vswitch.SSLFiles
@@ -28,8 +28,7 @@ func (s *system) id(key string) string {
 	return s.Rows[0].ExternalIDs[key]
 }
 
-// A database is a reader, or why there is none, with the rows of it that say
-// what belongs to the deployment.
+// A database is a reader, or why there is none, with its rows that tell what belongs to the deployment.
 type database[T ovsdb.Row] struct {
 	reader  ovsdb.Reader
 	rows    []T
@@ -37,8 +36,8 @@ type database[T ovsdb.Row] struct {
 	note    string
 }
 
-// openLive opens Northbound, Southbound and the local node side by side. The
-// first two wait for the third only to learn where they are.
+// openLive opens Northbound, Southbound and the local node in parallel. The first two wait for the third only to
+// learn where they are.
 func (c *Cluster) openLive(ctx context.Context, config Config) error {
 	ctx, cancel := context.WithTimeout(ctx, config.Timeout)
 	defer cancel()
@@ -66,18 +65,18 @@ func (c *Cluster) openLive(ctx context.Context, config Config) error {
 	return nil
 }
 
-// start runs f at once; what it returns waits for the result.
+// start runs f in the background and returns a function that waits for its result.
 func start[T any](f func() T) func() T {
 	result := make(chan T, 1)
 	go func() { result <- f() }()
 	return sync.OnceValue(func() T { return <-result })
 }
 
-// A localNode is the host ovnctl runs on, as far as its Open_vSwitch could be
-// read. Its host is nil when there is none here.
+// A localNode is the host ovnctl runs on, as far as its Open_vSwitch could be read. host is nil if there is none
+// here.
 type localNode struct {
 	host    func(name string) node.Host
-	root    string // of the file names in its database
+	root    string // for file names in its database
 	vswitch ovsdb.Reader
 	system  system
 	problem *Problem
@@ -103,8 +102,7 @@ func openLocal(ctx context.Context, f *finder) *localNode {
 			Getenv:    os.Getenv,
 		})
 	}}
-	// Northbound and Southbound may have to wait for this one: it leaves
-	// them half of the time.
+	// Northbound and Southbound may have to wait for this one: leave them half the time.
 	ctx, cancel := context.WithTimeout(ctx, f.Timeout/2)
 	defer cancel()
 	db, err := l.host("local").Vswitch(ctx)
@@ -153,7 +151,7 @@ func openDB[T ovsdb.Row](ctx context.Context, f *finder, which central, local fu
 	return d
 }
 
-// addHosts makes the nodes of a zone's chassis and the local node.
+// addHosts adds the nodes of a zone's chassis and the local node.
 func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows []sb.ChassisIdentity, local *localNode) {
 	self := local.system.id("system-id")
 	if self == "" && local.problem != nil {
@@ -188,8 +186,8 @@ func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows 
 	}
 }
 
-// addCentral makes the host that runs databases without an Open vSwitch, or whose
-// Open vSwitch is down and has left no more than its database's file.
+// addCentral adds the host if it runs databases without an Open vSwitch, or its Open vSwitch is down and left only
+// its database file.
 func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []sb.ChassisIdentity) {
 	dir := f.central()
 	id, inactive := f.inactive(ctx)
@@ -215,8 +213,7 @@ func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []sb.ChassisId
 	c.Inactive = inactive
 }
 
-// chassisNodes makes the nodes of the chassis that a zone knows, without their
-// hosts. Of a chassis that is remote, in another zone, which one is not known.
+// chassisNodes returns the nodes of a zone's chassis, without their hosts. The zone of a remote chassis is unknown.
 func chassisNodes(zone *Zone, rows []sb.ChassisIdentity) []*Node {
 	hostnames := map[string]int{}
 	for _, r := range rows {
@@ -236,8 +233,7 @@ func chassisNodes(zone *Zone, rows []sb.ChassisIdentity) []*Node {
 	return nodes
 }
 
-// otherHost is how a node other than the local one is read; far says that
-// there is no way to it.
+// otherHost returns how to read a node other than the local one; far means there is no way to reach it.
 func otherHost(config Config, name, hostname string) (h node.Host, far bool) {
 	if config.NodeExec == "" {
 		return node.Unreachable(name, errors.New("it is another host")), true

@@ -18,9 +18,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// openOffline opens a plain directory: nb.db and sb.db of a zone, NODE/conf.db
-// and so on of its nodes. Where a node's directory has an nb.db or sb.db, the
-// node is a zone of its own.
+// openOffline opens a plain directory: a zone's nb.db and sb.db, and NODE/conf.db and so on of its nodes. A node
+// whose directory has an nb.db or sb.db is a zone of its own.
 func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 	const layout = "hint: --offline takes what `ovnctl capture` writes, a sosreport, a must-gather, a database file, or a directory with nb.db, sb.db and NODE/conf.db in it, as ovsdb-client backup writes them"
 	tree := config.Saved
@@ -56,7 +55,7 @@ func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 		o.addCentral(x)
 		c.captured = !x.Ended.IsZero()
 	}
-	for _, dir := range o.dirs { // those of no chassis that is known
+	for _, dir := range o.dirs { // those of no known chassis
 		if o.central(dir) {
 			c.Central = &Node{Name: dir, Host: node.Offline(tree, dir), failed: true}
 			continue
@@ -70,18 +69,17 @@ func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 	return nil
 }
 
-// An offlineDir is a directory that is being opened.
+// An offlineDir is a directory being opened.
 type offlineDir struct {
 	c    *Cluster
 	tree *archive.Tree
-	dirs []string // of nodes not yet found to be a chassis
+	dirs []string // of nodes not yet matched to a chassis
 	read []string // the database files
 
-	ids map[string]string // of directories, what systemID found
+	ids map[string]string // by directory, from systemID
 }
 
-// zone opens the databases in a directory; it returns the nodes of the chassis
-// in them, without hosts.
+// zone opens the databases in a directory and returns the nodes of their chassis, without hosts.
 func (o *offlineDir) zone(ctx context.Context, dir string) []*Node {
 	z := &Zone{NB: o.database(path.Join(dir, "nb.db"), northbound), SB: o.database(path.Join(dir, "sb.db"), southbound)}
 	o.c.Zones = append(o.c.Zones, z)
@@ -104,8 +102,7 @@ func (o *offlineDir) zone(ctx context.Context, dir string) []*Node {
 	return chassisNodes(z, rows)
 }
 
-// addNodes gives the nodes of all zones their directories. Of a node that
-// several zones know, its own zone's is kept.
+// addNodes assigns directories to the nodes of all zones. A node that several zones know is kept from its own.
 func (o *offlineDir) addNodes(ctx context.Context, nodes []*Node) {
 	slices.SortStableFunc(nodes, func(a, b *Node) int {
 		switch {
@@ -139,8 +136,7 @@ func (o *offlineDir) addNodes(ctx context.Context, nodes []*Node) {
 	o.c.Hosts = append(o.c.Hosts, nodes...)
 }
 
-// addCentral makes the host that ran databases alone when a capture was written
-// there.
+// addCentral adds the host that only ran databases if a capture was written there.
 func (o *offlineDir) addCentral(x *archive.Index) {
 	for _, n := range x.Nodes {
 		if n.Central {
@@ -154,8 +150,7 @@ func (o *offlineDir) addCentral(x *archive.Index) {
 	}
 }
 
-// central says that a directory is of a host with OVN's databases and without an
-// Open vSwitch.
+// central reports whether a directory is of a host with OVN's databases and no Open vSwitch.
 func (o *offlineDir) central(dir string) bool {
 	has := func(name string) bool { return o.tree.Has(path.Join(dir, name)) }
 	if o.c.Central != nil || has("conf.db") || has("conf.json") {
@@ -180,8 +175,7 @@ func (o *offlineDir) match(n *Node, own func(dir string) bool) {
 	}
 }
 
-// systemID is what a directory's Open_vSwitch says of the node; empty when it
-// has none.
+// systemID returns the system-id in a directory's Open_vSwitch; empty if none.
 func (o *offlineDir) systemID(ctx context.Context, dir string) string {
 	id, known := o.ids[dir]
 	if known {
@@ -235,7 +229,7 @@ func (o *offlineDir) database(name string, which central) ovsdb.Reader {
 	return whole(db, o.tree.Index(), name)
 }
 
-// parts are the pieces of a database's file that a capture read one by one.
+// parts returns a database file's pieces, which a capture read one by one.
 func (o *offlineDir) parts(name string) (parts []io.Reader) {
 	names, _ := o.tree.List(name + partsSuffix)
 	for _, part := range names {
@@ -244,7 +238,7 @@ func (o *offlineDir) parts(name string) (parts []io.Reader) {
 	return parts
 }
 
-// lists opens a database of which there is the text of its tables alone.
+// lists opens a database saved only as text of its tables.
 func (o *offlineDir) lists(dir string, which central) ovsdb.Reader {
 	origin := path.Join(o.tree.Path(), dir)
 	tables := map[string]io.Reader{}
@@ -275,7 +269,7 @@ func (o *offlineDir) late(name string) *lateFile {
 	return &lateFile{open: func() (io.ReadCloser, error) { return o.tree.File(name) }}
 }
 
-// A lateFile is opened when it is read, and closed at its end.
+// A lateFile is opened on the first read and closed at its end.
 type lateFile struct {
 	open func() (io.ReadCloser, error)
 	file io.ReadCloser
@@ -294,8 +288,7 @@ func (l *lateFile) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// time is when a capture was begun, else when the newest of what was read was
-// saved.
+// time returns when a capture was started, else when the newest file read was saved.
 func (o *offlineDir) time() (newest time.Time) {
 	if x := o.tree.Index(); x != nil {
 		return x.Started

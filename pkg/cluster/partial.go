@@ -10,15 +10,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// A partial Southbound is one of which not all logical flows were saved. What asks
-// for others gets an error: no flow would be a wrong answer.
+// A partial Southbound lacks some logical flows. Queries for those fail: an empty result would be wrong.
 type partial struct {
 	*ovsdb.Snapshot
-	datapaths []string // whose flows, or groups, are there
+	datapaths []string // datapaths or groups with flows
 	why       string
 }
 
-// whole is the database of a capture as far as its index says that it is whole.
+// whole returns a capture's database, partial unless its index says it is whole.
 func whole(db *ovsdb.Snapshot, x *archive.Index, name string) ovsdb.Reader {
 	if !db.Has(logicalFlow, "") || x == nil {
 		return db
@@ -40,7 +39,7 @@ func whole(db *ovsdb.Snapshot, x *archive.Index, name string) ovsdb.Reader {
 	return p
 }
 
-// Select refuses to answer for flows that are not there.
+// Select fails for flows that were not saved.
 func (p *partial) Select(ctx context.Context, queries ...*ovsdb.Query) error {
 	for _, q := range queries {
 		if q.Table() == logicalFlow && !p.covers(q.Where) {
@@ -50,7 +49,7 @@ func (p *partial) Select(ctx context.Context, queries ...*ovsdb.Query) error {
 	return p.Snapshot.Select(ctx, queries...)
 }
 
-// covers reports whether all flows for which the conditions may hold are there.
+// covers reports whether all flows that the conditions may match were saved.
 func (p *partial) covers(where []ovsdb.Condition) bool {
 	for _, c := range where {
 		id, ok := c.Value.(ovsdb.UUID)
@@ -59,7 +58,7 @@ func (p *partial) covers(where []ovsdb.Condition) bool {
 		case c.Column == "logical_datapath":
 			return slices.Contains(p.datapaths, string(id))
 		case c.Column == "logical_dp_group", c.Column == "_uuid":
-			// A group without a datapath that is there is asked for by nobody else.
+			// Nobody else asks for a group without a saved datapath.
 			return true
 		}
 	}

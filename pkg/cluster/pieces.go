@@ -19,32 +19,31 @@ import (
 
 const logicalFlow = "Logical_Flow"
 
-// A databaseReader reads a database from the file of its server, where that runs on
-// this host, else in pieces. What a large server answers at once holds up all its other
-// clients: of 600,000 logical flows for 16 s. What changes meanwhile is read again at the
-// end, until nothing has: then all is of one moment.
+// A databaseReader reads a database from its server's file if that is on this host, else in pieces. A server blocks
+// all its other clients while it prepares a large reply: 16 s for 600,000 logical flows. Rows that change meanwhile
+// are read again at the end until none have; then all rows are from one moment.
 type databaseReader struct {
 	*Capture
 	client *ovsdb.Client
 	saver  *ovsdb.Saver
 	entry  archive.IndexDatabase
-	read   bytes.Buffer // all tables but Logical_Flow, and of that what is not too much
-	all    bool         // of Logical_Flow, too
+	read   bytes.Buffer // all tables but Logical_Flow, and of that up to mostRead
+	all    bool         // Logical_Flow too
 	parts  int
-	late   []ovsdb.RowID   // of Logical_Flow, that have changed since the server's file was opened
-	file   *ovsdb.Snapshot // the server's own; nil: it is elsewhere, or a cluster's
+	late   []ovsdb.RowID   // rows of Logical_Flow changed since the server's file was opened
+	file   *ovsdb.Snapshot // the server's own; nil if elsewhere or clustered
 }
 
-// A request is aimed at how long it may hold the server. The first ones of a table are
-// small: a row of some has ten thousand elements.
+// Requests are sized to hold the server for aimedHold. A table's first ones are small: some tables have rows of ten
+// thousand elements.
 const (
 	aimedHold   = 150 * time.Millisecond
 	firstBatch  = 20
 	largest     = 2000
-	partsSuffix = ".parts" // of the directory with the pieces of a database's file
+	partsSuffix = ".parts" // for the directory with a database file's pieces
 )
 
-// database writes a database as the file of that name, and returns what it has read.
+// database writes a database to the named file and returns what it read.
 func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Reader) (ovsdb.Reader, error) {
 	client, ok := db.(*ovsdb.Client)
 	if !ok {
@@ -81,7 +80,7 @@ func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Read
 	return r.reader()
 }
 
-// reader answers from what was read.
+// reader returns a reader of what was read.
 func (r *databaseReader) reader() (ovsdb.Reader, error) {
 	entry := r.entry
 	if !r.all {
@@ -94,15 +93,14 @@ func (r *databaseReader) reader() (ovsdb.Reader, error) {
 	return whole(db, &archive.Index{Databases: []archive.IndexDatabase{entry}}, entry.File), nil
 }
 
-// hideSecrets takes the secrets out of a row.
+// hideSecrets hides the secrets in a row.
 func hideSecrets(_ string, row ovsdb.Raw) {
 	for column, v := range row {
 		row[column] = ovsdb.Value(secret.Datum(string(v)))
 	}
 }
 
-// tables writes all tables but Logical_Flow into one file: none of them is of use
-// without the others.
+// tables writes all tables but Logical_Flow into one file: none is of use without the others.
 func (r *databaseReader) tables(ctx context.Context) error {
 	if err := r.saver.Schema(ctx, &r.read); err != nil {
 		return err
@@ -149,7 +147,7 @@ func (r *databaseReader) tables(ctx context.Context) error {
 		for _, id := range ids {
 			if id.Table != logicalFlow {
 				others = append(others, id)
-			} else if r.inFile(logicalFlow) { // else they are all read later
+			} else if r.inFile(logicalFlow) { // else all are read later
 				r.late = append(r.late, id)
 			}
 		}
@@ -160,7 +158,7 @@ func (r *databaseReader) tables(ctx context.Context) error {
 	return r.keep(r.entry.File, "all tables but Logical_Flow", r.read.Bytes())
 }
 
-// flows writes Logical_Flow, each piece as a file of its own.
+// flows writes Logical_Flow, each piece to its own file.
 func (r *databaseReader) flows(ctx context.Context) error {
 	r.entry.LogicalFlows = string(r.Flows)
 	if r.Flows == NoFlows {
@@ -201,7 +199,7 @@ func (r *databaseReader) flows(ctx context.Context) error {
 	return nil
 }
 
-// flowTables asks for the flows of one table of a pipeline after the other.
+// flowTables requests the flows of each pipeline table in turn.
 func (r *databaseReader) flowTables(ctx context.Context, local map[ovsdb.UUID]bool, rows *batches) error {
 	for _, pipeline := range []string{"ingress", "egress"} {
 		of := ovsdb.Where("pipeline", "==", pipeline)
@@ -220,16 +218,15 @@ func (r *databaseReader) flowTables(ctx context.Context, local map[ovsdb.UUID]bo
 	return rows.end(ctx)
 }
 
-// partFlows stands in the index for logical flows of which reading ended early.
+// partFlows marks logical flows in the index whose reading ended early.
 const partFlows = "part"
 
-// table writes the flows of one table. What their datapaths are costs the server no
-// more than to compare all rows: which rows there are is then asked for some of these at
-// a time.
+// table writes the flows of one table. Finding their datapaths costs the server no more than comparing all rows; the
+// rows are then listed for some datapaths at a time.
 func (r *databaseReader) table(ctx context.Context, where []ovsdb.Condition, local map[ovsdb.UUID]bool, rows *batches) error {
 	columns := []string{"logical_datapath"}
 	if r.client.Has(logicalFlow, "logical_dp_group") {
-		columns = append(columns, "logical_dp_group") // of a row one is empty
+		columns = append(columns, "logical_dp_group") // a row has one of them
 	}
 	found, err := r.find(ctx, ovsdb.Lookup{Table: logicalFlow, Columns: columns, Where: where, Distinct: true})
 	if err != nil {
@@ -262,18 +259,17 @@ func (r *databaseReader) table(ctx context.Context, where []ovsdb.Condition, loc
 	return nil
 }
 
-// How much of a table is listed at once: of its datapaths at first one in firstShare,
-// then as many as have some mostListed rows if the others are like those.
+// How much of a table is listed at once: at first one in firstShare of its datapaths, then as many as have some
+// mostListed rows if the others are similar.
 const (
 	firstShare = 16
 	mostListed = 10_000
 )
 
-// mostRead is how much of a database is kept in memory so that the checks need not
-// ask for logical flows.
+// mostRead is how much of a database is kept in memory so that checks need not request logical flows.
 const mostRead = 64 << 20
 
-// part writes rows as a file beside that of the tables.
+// part writes rows to a file beside that of the tables.
 func (r *databaseReader) part(write func(io.Writer) (rows int, err error)) error {
 	var piece bytes.Buffer
 	rows, err := write(&piece)
@@ -289,8 +285,7 @@ func (r *databaseReader) part(write func(io.Writer) (rows int, err error)) error
 	return r.keep(name, fmt.Sprintf("%d rows of Logical_Flow", rows), piece.Bytes())
 }
 
-// list asks which rows there are: the rows themselves are then asked for by their
-// UUIDs, which the server looks up.
+// list finds which rows exist; the rows themselves are then requested by UUID, which the server looks up.
 func (r *databaseReader) list(ctx context.Context, l ovsdb.Lookup) (ids []ovsdb.RowID, err error) {
 	rows, err := r.find(ctx, l)
 	for _, row := range rows {
@@ -310,15 +305,15 @@ func (r *databaseReader) find(ctx context.Context, l ovsdb.Lookup) (rows []ovsdb
 	return rows, err
 }
 
-// batches asks for rows, as many at a time as the server gives in aimedHold.
+// batches requests rows, as many at a time as the server returns in aimedHold.
 type batches struct {
 	*databaseReader
 	write  func([]ovsdb.RowID) error
-	size   int // of the next one
+	size   int // of the next
 	listed []ovsdb.RowID
 }
 
-// add takes rows, and asks for them as soon as there are enough for a request.
+// add queues rows and requests them once they fill a batch.
 func (b *batches) add(ctx context.Context, ids []ovsdb.RowID) error {
 	b.listed = append(b.listed, ids...)
 	for len(b.listed) >= b.size {
@@ -329,7 +324,7 @@ func (b *batches) add(ctx context.Context, ids []ovsdb.RowID) error {
 	return nil
 }
 
-// end asks for the rest.
+// end requests the rest.
 func (b *batches) end(ctx context.Context) error {
 	for len(b.listed) > 0 {
 		if err := b.next(ctx); err != nil {
@@ -349,34 +344,31 @@ func (b *batches) next(ctx context.Context) error {
 	return nil
 }
 
-// rows asks for rows of one kind, at first for so many at a time.
+// rows requests rows of one kind, size of them at first.
 func (r *databaseReader) rows(ctx context.Context, ids []ovsdb.RowID, size int, write func([]ovsdb.RowID) error) error {
 	b := &batches{r, write, size, ids}
 	return b.end(ctx)
 }
 
-// nextBatch is how many rows to ask for when n of them took so long: at most
-// twice as many.
+// nextBatch returns how many rows to request next if n took that long: at most twice as many.
 func nextBatch(batch, n int, took time.Duration) int {
 	fit := max(1, int(float64(n)*float64(aimedHold)/float64(max(took, 1))))
-	if n < batch && fit > n { // the last ones of a table
+	if n < batch && fit > n { // the end of a table
 		return batch
 	}
 	return min(fit, 2*batch, largest)
 }
 
-// mostRounds bounds how often the rows are read again that have changed meanwhile;
-// fewChanges are read at once.
+// mostRounds bounds how often changed rows are read again; fewChanges are read at once.
 const (
 	mostRounds = 20
 	fewChanges = 200
 )
 
-// settle writes the rows again that have changed since they were read, some of which
-// may be known. Once they come in one piece, and no other has changed before that, all that
-// was written is as it was at that moment.
+// settle writes again the rows that changed since they were read; changed are those already known. Once they fit in
+// one piece and no others changed before it, all that was written is from that moment.
 func (r *databaseReader) settle(ctx context.Context, changed []ovsdb.RowID, write func([]ovsdb.RowID) error) error {
-	// What the server has told of by its next answer is all that changed before that.
+	// By its next reply the server has reported all that changed before it.
 	if err := r.request(ctx, func() error { _, err := r.saver.Find(ctx); return err }); err != nil {
 		return err
 	}
@@ -401,8 +393,7 @@ func (r *databaseReader) settle(ctx context.Context, changed []ovsdb.RowID, writ
 	return nil
 }
 
-// request asks the server, after the others there had as long as the last request
-// took.
+// request sends a request after leaving the server to its other clients for as long as the last one took.
 func (r *databaseReader) request(ctx context.Context, ask func() error) error {
 	answered, took := r.saver.Last()
 	select {
@@ -424,8 +415,8 @@ func (r *databaseReader) nbCfg(ctx context.Context) {
 	}
 }
 
-// local are the datapaths with a port on a node that can be read, those that join
-// others, and the groups with one of them; nil: all are wanted.
+// local returns the datapaths with a port on a readable node, those that join others, and the groups with one of
+// them; nil means all.
 func (r *databaseReader) local(ctx context.Context) (map[ovsdb.UUID]bool, error) {
 	if r.Flows != LocalFlows {
 		return nil, nil

@@ -9,10 +9,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// serverFile opens the file that a server of this host writes a database to, which costs
-// the server nothing. It has all that was committed until now, and it may have more: of that
-// the server tells next. The file of a cluster's member does not know what of it is
-// committed.
+// serverFile opens the file to which a server on this host writes a database, which costs the server nothing. It has
+// all that was committed until now, and maybe more, which the server reports next. A cluster member's file does not
+// tell what is committed.
 func serverFile(remote string, client *ovsdb.Client) *ovsdb.Snapshot {
 	socket, local := strings.CutPrefix(remote, "unix:")
 	if !local || client.Status().Clustered {
@@ -36,7 +35,7 @@ func serverFile(remote string, client *ovsdb.Client) *ovsdb.Snapshot {
 	return found
 }
 
-// inFile says that all of a table is in the server's file.
+// inFile reports whether the server's file has all of a table.
 func (r *databaseReader) inFile(table string) bool {
 	if r.file == nil || table == logicalFlow && r.Flows != AllFlows {
 		return false
@@ -49,7 +48,7 @@ func (r *databaseReader) inFile(table string) bool {
 	return true
 }
 
-// copyTable takes a table from the server's file, some rows at a time.
+// copyTable copies a table from the server's file, some rows at a time.
 func (r *databaseReader) copyTable(ctx context.Context, table string, write func([]ovsdb.Raw) error) error {
 	var rows []ovsdb.Raw
 	err := r.file.EachRaw(table, func(row ovsdb.Raw) error {

@@ -1,5 +1,5 @@
-// Package decompress reads what gzip, zstd, xz and bzip2 wrote. The first bytes
-// tell the format, never a file's name, and what comes from elsewhere is bounded.
+// Package decompress reads gzip, zstd, xz and bzip2. It detects the format by the first bytes, never by a file's
+// name, and bounds untrusted input.
 package decompress
 
 import (
@@ -16,18 +16,16 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// ErrTooLarge is what unpacks to more than is sensible.
+// ErrTooLarge reports input that unpacks to more than is sensible.
 var ErrTooLarge = errors.New("too large")
 
-// A Limit ends what unpacks out of proportion: Free bytes in any case, beyond
-// them Ratio for each byte that was read.
+// A Limit bounds unpacking: Free bytes in any case, beyond that Ratio for each byte read.
 type Limit struct {
 	Free  int64
 	Ratio int64
 }
 
-// NewReader reads what r holds, unpacked if it is compressed. Memory is all that
-// it takes: there is nothing to close.
+// NewReader reads r, unpacked if it is compressed. It holds only memory: there is nothing to close.
 func NewReader(r io.Reader, limit Limit) (io.Reader, error) {
 	packed := &counter{in: r}
 	in := bufio.NewReaderSize(packed, 64<<10)
@@ -43,14 +41,13 @@ func NewReader(r io.Reader, limit Limit) (io.Reader, error) {
 	return &bounded{in: unpacked, format: f.name, packed: packed, limit: limit}, nil
 }
 
-// Magic is how many bytes tell the format.
+// Magic is how many bytes identify the format.
 const Magic = 6
 
-// Packed reports whether what begins so is compressed.
+// Packed reports whether data that begins so is compressed.
 func Packed(magic []byte) bool { return formatOf(magic) != nil }
 
-// Spool is a temporary file for what was unpacked. It has no name, so that
-// nothing of it is left behind.
+// Spool returns a temporary file for unpacked data. It has no name, so nothing is left behind.
 func Spool() (*os.File, error) {
 	f, err := os.CreateTemp("", "ovnctl-*")
 	if err != nil {
@@ -68,7 +65,7 @@ type format struct {
 	open        func(io.Reader) (io.Reader, error)
 }
 
-// formatOf is the format of what begins so; nil if it is none of them.
+// formatOf returns the format of data that begins so, or nil.
 func formatOf(magic []byte) *format {
 	for i, f := range formats {
 		if bytes.HasPrefix(magic, []byte(f.magic)) {
@@ -81,11 +78,10 @@ func formatOf(magic []byte) *format {
 var formats = []format{
 	{"gzip", "\x1f\x8b", func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
 	{"zstd", "\x28\xb5\x2f\xfd", func(r io.Reader) (io.Reader, error) {
-		// With more than one decoder it would have to be closed; a larger window
-		// zstd -d refuses as well.
+		// More than one decoder would need a Close; zstd -d refuses larger windows too.
 		return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
 	}},
-	// Of the window that xz asks for, at most 4 GiB, only what is written to takes memory.
+	// The window that xz asks for, at most 4 GiB, takes memory only where written to.
 	{"xz", "\xfd7zXZ\x00", func(r io.Reader) (io.Reader, error) { return xz.NewReader(r) }},
 	{"bzip2", "BZh", func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
 }
@@ -101,7 +97,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A bounded reader unpacks until that is out of proportion.
+// A bounded reader unpacks until it exceeds its limit.
 type bounded struct {
 	in     io.Reader
 	format string

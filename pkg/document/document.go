@@ -1,6 +1,6 @@
-// Package document is the head that every JSON and YAML document of ovnctl has, and the document of a failed command.
+// Package document holds the head of every JSON and YAML document of ovnctl, and the document of a failed command.
 //
-// The rest of a document lives with the package that owns its values; docs/json.md describes all of them.
+// The rest of a document is in the package that owns its values; docs/json.md describes them all.
 package document
 
 import "strings"
@@ -8,7 +8,7 @@ import "strings"
 // APIVersion is the version of every document.
 const APIVersion = "ovnctl/v1"
 
-// An Envelope opens every document. A document embeds it and adds its own fields, so that they stand beside these.
+// An Envelope is the head of every document. A document embeds it and adds its own fields beside these.
 type Envelope struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`   // Topology, Trace, Error
@@ -24,7 +24,7 @@ func New(kind string, source any, notes []string) Envelope {
 	return Envelope{APIVersion: APIVersion, Kind: kind, Source: source, Notes: notes}
 }
 
-// A Failure is what a failed command prints where a document was asked for: kind Error.
+// A Failure is what a failed command prints if a document was requested: kind Error.
 type Failure struct {
 	Envelope
 	Error    string   `json:"error"`
@@ -32,7 +32,7 @@ type Failure struct {
 	ExitCode int      `json:"exitCode"`
 }
 
-// NewFailure returns the document of an error. The lines of the error that begin with "hint: " are its hints.
+// NewFailure returns the document of an error. Its lines that begin with "hint: " become its hints.
 func NewFailure(err error, exitCode int) Failure {
 	f := Failure{Envelope: New("Error", nil, nil), Hints: []string{}, ExitCode: exitCode}
 	var text []string

@@ -3,15 +3,12 @@
 //
 // # Two readers
 //
-// systemd reads such a file as an EnvironmentFile, systemd.exec(5); an init script and
-// many people read it as a shell does. They differ where it hurts: systemd
-// expands nothing, so that $NAME stays as it is written; it knows no comment behind
-// a value, no "export" and no "+="; and quotes are quotes only where the value
-// begins. [Systemd] and [Shell] are the two. [Words] is how systemd splits a value
-// into the arguments of a command.
+// systemd reads such a file as an EnvironmentFile, systemd.exec(5); an init script and many people read it as a shell
+// does. They differ where it hurts: systemd expands nothing, so $NAME stays; it knows no comments after a value, no
+// "export" and no "+="; and quotes count only where the value begins. [Systemd] and [LastShell] are the two. [Words]
+// splits a value into command arguments as systemd does.
 //
 // # Editing
 //
-// [Replace] changes lines and keeps every other byte; what [Quote] writes
-// reads the same to both.
+// [Replace] changes lines and keeps every other byte; both read what [Quote] writes alike.
 package envfile

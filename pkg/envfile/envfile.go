@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// An Assignment is a setting of a file as one of the readers understands it.
+// An Assignment is a setting in a file as one of the readers parses it.
 type Assignment struct {
 	Name  string
 	Value string
-	Line  int // in which it begins, from 1
-	// Start and End are the bytes that it takes: whole lines with their newlines.
+	Line  int // where it begins, from 1
+	// Start and End bound its bytes: whole lines with their newlines.
 	Start, End int
-	// Ignored: its name is not valid, so the reader warns and goes on: "export X".
+	// Ignored: its name is invalid ("export X"), so the reader warns and goes on.
 	Ignored bool
 }
 
@@ -30,7 +30,7 @@ type File struct {
 	Comments    []Comment
 }
 
-// Last is the assignment to a name that takes effect, or nil.
+// Last returns the assignment to a name that takes effect, or nil.
 func (f File) Last(name string) *Assignment { return last(f.Assignments, name) }
 
 func last(all []Assignment, name string) *Assignment {
@@ -42,7 +42,7 @@ func last(all []Assignment, name string) *Assignment {
 	return nil
 }
 
-// Line is a line of a text without its end, counted from 1.
+// Line returns line n, counted from 1, without its end.
 func Line(text []byte, n int) string {
 	lines := bytes.Split(text, []byte("\n"))
 	if n < 1 || n > len(lines) {
@@ -51,8 +51,8 @@ func Line(text []byte, n int) string {
 	return strings.TrimRight(string(lines[n-1]), "\r")
 }
 
-// Systemd reads a text as EnvironmentFile= does. Up to systemd 253 a comment that ends
-// in a backslash continues in the next line: then long is true.
+// Systemd parses a text as EnvironmentFile= does. Set long for systemd up to 253, where a comment that ends in a
+// backslash continues on the next line.
 func Systemd(text []byte, long bool) File {
 	r := systemdReader{text: string(text), line: 1, long: long}
 	for r.pos < len(r.text) {
@@ -72,7 +72,7 @@ type systemdReader struct {
 func newline(c byte) bool { return c == '\n' || c == '\r' }
 func blank(c byte) bool   { return c == ' ' || c == '\t' || newline(c) }
 
-// next takes a byte.
+// next consumes a byte.
 func (r *systemdReader) next() byte {
 	c := r.text[r.pos]
 	r.pos++
@@ -123,7 +123,7 @@ func (r *systemdReader) entry() {
 	})
 }
 
-// lineEnd is pos, behind the "\n" that follows a "\r".
+// lineEnd returns pos, after the "\n" that follows a "\r".
 func (r *systemdReader) lineEnd() int {
 	if r.more() && r.pos > 0 && r.text[r.pos-1] == '\r' && r.text[r.pos] == '\n' {
 		r.next()
@@ -146,11 +146,11 @@ func (r *systemdReader) comment() {
 	}
 }
 
-// value reads what follows "=", to the end of the line that ends it.
+// value reads what follows "=", to the end of its last line.
 func (r *systemdReader) value() string {
 	var b []byte
 	for r.more() {
-		// A piece may be quoted until there is a bare character; blanks between the pieces are dropped.
+		// Pieces may be quoted until the first bare character; blanks between them are dropped.
 		switch c := r.next(); {
 		case newline(c):
 			return string(b)
@@ -172,7 +172,7 @@ func (r *systemdReader) value() string {
 	return string(b)
 }
 
-// double reads to the closing quotation mark.
+// double reads up to the closing quote.
 func (r *systemdReader) double(b []byte) []byte {
 	for r.more() {
 		c := r.next()
@@ -193,7 +193,7 @@ func (r *systemdReader) double(b []byte) []byte {
 	return b
 }
 
-// bare reads to the end of the line, quotation marks and all, and drops blanks at its end.
+// bare reads to the end of the line, including quotes, and drops trailing blanks.
 func (r *systemdReader) bare(b []byte) string {
 	keep := len(b)
 	for r.more() {
@@ -226,8 +226,8 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// Words splits a value as systemd does if it is a word of its own in a unit's command,
-// systemd.service(5): at blanks, with quotes respected and removed.
+// Words splits a value as systemd does if it is a word of its own in a unit's command, systemd.service(5): at blanks,
+// respecting and removing quotes.
 func Words(value string) []string {
 	var words []string
 	var word []byte
@@ -260,13 +260,12 @@ func Words(value string) []string {
 	return words
 }
 
-// Quote writes a value so that systemd and a shell read it alike.
+// Quote quotes a value so that systemd and a shell read it alike.
 func Quote(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`").Replace(value) + `"`
 }
 
-// Replace replaces text[start:end], which is whole lines, by other lines. What it writes
-// ends in a newline, and so does what is before.
+// Replace replaces text[start:end], whole lines, by other lines. These and the text before them end in a newline.
 func Replace(text []byte, start, end int, lines string) []byte {
 	var b []byte
 	b = append(b, text[:start]...)

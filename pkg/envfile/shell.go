@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Shell reads the assignments of a text as sh does when it sources it: quotes, $NAME of
-// what was assigned before (anything else is empty), comments, "export". Commands are
-// skipped; a value that would come from a command is Ignored.
+// shell parses the assignments of a text as sh does when it sources it: quotes, $NAME of earlier assignments (else
+// empty), comments, "export". Commands are skipped; a value that would come from one is Ignored.
 func shell(text []byte) []Assignment {
 	r := shellReader{text: string(text), vars: map[string]string{}}
 	for r.pos < len(r.text) {
@@ -21,7 +20,7 @@ type shellReader struct {
 	pos    int
 	vars   map[string]string
 	found  []Assignment
-	unsure bool // only a shell could tell the value of the word
+	unsure bool // only a shell knows the word's value
 }
 
 func (r *shellReader) more() bool { return r.pos < len(r.text) }
@@ -61,7 +60,7 @@ func (r *shellReader) command() {
 	r.assign(pending, vars, ran)
 }
 
-// assignment reads NAME=VALUE, if that is what follows. After a program's name there is none.
+// assignment reads NAME=VALUE if it comes next. After a program's name there is none.
 func (r *shellReader) assignment(ran bool) (Assignment, bool) {
 	r.unsure = false
 	start := r.pos
@@ -83,8 +82,8 @@ func (r *shellReader) assignment(ran bool) (Assignment, bool) {
 	}, true
 }
 
-// assign keeps the assignments of a command. Those before a program's name are only for
-// that program, and the variables stay as before.
+// assign keeps a command's assignments. Those before a program's name apply to that program only and leave the
+// variables as before.
 func (r *shellReader) assign(all []Assignment, before map[string]string, ran bool) {
 	if ran {
 		r.vars = before
@@ -159,7 +158,7 @@ func (r *shellReader) quoted(b *strings.Builder) {
 			r.pos++
 		}
 	}
-	r.unsure = true // no closing quotation mark
+	r.unsure = true // no closing quote
 }
 
 // escaped reads what follows a backslash within double quotes.
@@ -225,5 +224,5 @@ func (r *shellReader) expand() string {
 	return r.vars[rest[:n]]
 }
 
-// LastShell is the assignment to a name that takes effect in a shell, or nil.
+// LastShell returns the assignment that takes effect in a shell, or nil.
 func LastShell(text []byte, name string) *Assignment { return last(shell(text), name) }

@@ -1,6 +1,5 @@
-// Package pcap reads capture files, pcap and pcapng, and writes each packet as a line
-// like those of tcpdump(8). The packet in a Geneve or VXLAN tunnel follows the
-// tunnel's header and OVN's option. It needs no system library.
+// Package pcap reads packet captures, pcap and pcapng, and formats each packet as a line like those of tcpdump(8).
+// The packet in a Geneve or VXLAN tunnel follows the tunnel's header and OVN's option. It needs no system library.
 package pcap
 
 import (
@@ -16,14 +15,13 @@ import (
 	"github.com/gopacket/gopacket/pcapgo"
 )
 
-// Magic is how many bytes [Is] wants to see.
+// Magic is how many bytes [Is] needs.
 const Magic = 4
 
-// magics begin files of packets: pcapng, and pcap in either byte order with
-// microseconds or nanoseconds.
+// magics begin packet captures: pcapng, and pcap in either byte order with microseconds or nanoseconds.
 var magics = [][]byte{{0x0a, 0x0d, 0x0d, 0x0a}, {0xa1, 0xb2, 0xc3, 0xd4}, {0xd4, 0xc3, 0xb2, 0xa1}, {0xa1, 0xb2, 0x3c, 0x4d}, {0x4d, 0x3c, 0xb2, 0xa1}}
 
-// Is reports whether a file that begins so is one of packets.
+// Is reports whether a file that begins so has packets.
 func Is(begin []byte) bool {
 	for _, m := range magics {
 		if bytes.HasPrefix(begin, m) {
@@ -39,10 +37,10 @@ type Reader struct {
 		ReadPacketData() ([]byte, gopacket.CaptureInfo, error)
 	}
 	link  layers.LinkType
-	mixed bool // the link types of a pcapng file may differ from packet to packet
+	mixed bool // link types may vary by packet (pcapng)
 }
 
-// NewReader reads the head of a file.
+// NewReader reads a file's header.
 func NewReader(r io.Reader) (*Reader, error) {
 	buffered := &head{r: r}
 	begin, err := buffered.peek()
@@ -63,7 +61,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return &Reader{source: old, link: old.LinkType()}, nil
 }
 
-// head gives back the bytes that were looked at.
+// head replays the bytes that were peeked at.
 type head struct {
 	r     io.Reader
 	begin []byte
@@ -84,10 +82,9 @@ func (h *head) Read(p []byte) (int, error) {
 	return h.r.Read(p)
 }
 
-// Next returns the next packet as a line; io.EOF after the last one. A file
-// that is cut short ends with another error.
+// Next returns the next packet as a line; io.EOF after the last. A truncated file ends with another error.
 func (r *Reader) Next() (line string, err error) {
-	// The reader of pcapng trusts the lengths in a file too much in places.
+	// The pcapng reader trusts a file's lengths too much.
 	defer func() {
 		if bad := recover(); bad != nil {
 			err = fmt.Errorf("damaged from here on: %v", bad)
@@ -110,7 +107,7 @@ func (r *Reader) Next() (line string, err error) {
 	return info.Timestamp.UTC().Format("2006-01-02T15:04:05.000000Z") + " " + text(p, info.Length), nil
 }
 
-// text writes a packet from the outside in.
+// text formats a packet from the outside in.
 func text(p gopacket.Packet, length int) string {
 	var b strings.Builder
 	src, dst := "", ""
@@ -118,7 +115,7 @@ func text(p gopacket.Packet, length int) string {
 	for _, layer := range p.Layers() {
 		switch l := layer.(type) {
 		case *layers.Ethernet:
-			if said { // the one on the wire says nothing to somebody who looks at tunnels
+			if said { // the outer one is of no interest for tunnels
 				fmt.Fprintf(&b, "%s > %s, ", l.SrcMAC, l.DstMAC)
 			}
 		case *layers.Dot1Q:
@@ -168,7 +165,7 @@ func text(p gopacket.Packet, length int) string {
 	return b.String()
 }
 
-// geneve writes the header of a tunnel with its options, as tcpdump -v does.
+// geneve formats a tunnel header and its options, as tcpdump -v does.
 func geneve(l *layers.Geneve) string {
 	flags := ""
 	if l.CriticalOption {
@@ -195,7 +192,7 @@ func geneve(l *layers.Geneve) string {
 	return s + ": "
 }
 
-// ovnClass is the class of Geneve's options that OVN has.
+// ovnClass is OVN's Geneve option class.
 const ovnClass = 0x102
 
 func arp(l *layers.ARP) string {

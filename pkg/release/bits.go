@@ -14,8 +14,8 @@ import (
 type Flag struct {
 	Bit  int
 	Name string
-	// Some bits meant different things in different releases: spans, as
-	// [Version] has them, and all from a release on. Empty and zero: in all.
+	// Some bits changed meaning between releases: spans, as in [Version], and all from a release on. If both are
+	// empty: in all.
 	spans string
 	from  Version
 }
@@ -25,7 +25,7 @@ func (f Flag) in(v Version) bool {
 	return always || v.in(f.spans) || f.from != (Version{}) && v.atLeast(f.from)
 }
 
-// Releases names the releases in which a flag has its meaning, where it is not all.
+// Releases names the releases in which a flag has its meaning, if not all.
 func (f Flag) Releases() string {
 	var in []string
 	if f.spans != "" {
@@ -40,8 +40,7 @@ func (f Flag) Releases() string {
 	return " (" + strings.Join(in, ", ") + ")"
 }
 
-// Flags are in the order of their bits; of several meanings the first that fits
-// a release holds.
+// Flags are in bit order; of several meanings, the first that fits a release holds.
 var Flags = []Flag{
 	{Bit: 0, Name: "loopback"}, {Bit: 1, Name: "rcv_from_ramp"}, {Bit: 2, Name: "force_snat_for_dnat"},
 	{Bit: 3, Name: "force_snat_for_lb"}, {Bit: 4, Name: "local_only"}, {Bit: 5, Name: "nested_container"},
@@ -62,9 +61,8 @@ var Flags = []Flag{
 // (since 24.03.6, 24.09.3 and 25.03.1).
 const NetworkIDShift = 28
 
-// FlagNames returns the names of the bits set in a value of reg10, lowest
-// first, for the release of the chassis; a bit whose meaning that release does
-// not settle comes out as "bit 18".
+// FlagNames returns the names of the bits set in a value of reg10, lowest first, for the release of the chassis; a
+// bit whose meaning is unclear in that release is "bit 18".
 func FlagNames(value uint32, v Version) []string {
 	var names []string
 	for rest := value; rest != 0; rest &= rest - 1 {
@@ -86,8 +84,8 @@ func FlagNames(value uint32, v Version) []string {
 type CtField struct {
 	Name     string
 	Lsb, Len int
-	Since    Version // the first release that has it; zero: all
-	Until    Version // the first that has it no more; zero: none
+	Since    Version // the first release with it; zero: all
+	Until    Version // the first without it; zero: none
 }
 
 func (f CtField) in(v Version) bool {
@@ -95,7 +93,7 @@ func (f CtField) in(v Version) bool {
 	return v.atLeast(f.Since) && !old
 }
 
-// CtMarkFields are those of ct_mark, the lowest first.
+// CtMarkFields are the fields of ct_mark, lowest first.
 var CtMarkFields = []CtField{
 	{Name: "blocked", Lsb: 0, Len: 1},
 	{Name: "natted", Lsb: 1, Len: 1},
@@ -107,7 +105,7 @@ var CtMarkFields = []CtField{
 	{Name: "ecmp_reply_port", Lsb: 16, Len: 16},
 }
 
-// CtLabelFields are those of ct_label, the lowest first.
+// CtLabelFields are the fields of ct_label, lowest first.
 var CtLabelFields = []CtField{
 	{Name: "blocked", Lsb: 0, Len: 1, Until: Version{24, 9, 0}},
 	{Name: "natted", Lsb: 1, Len: 1, Until: Version{24, 9, 0}},
@@ -121,11 +119,9 @@ var CtLabelFields = []CtField{
 	{Name: "acl_label", Lsb: 96, Len: 32},
 }
 
-// CtMark names what OVN keeps in a conntrack mark, as in "blocked" or
-// "natted,force_snat". Up to 22.03 the same bits lie in the label, and releases
-// up to 24.03 use either, as the chassis of the deployment allow. Bits without
-// a meaning in release v come out as a number; the zero Version knows all
-// meanings, the older where two collide.
+// CtMark names what OVN keeps in a conntrack mark, as in "blocked" or "natted,force_snat". Up to 22.03 these bits are
+// in the label; releases up to 24.03 use either, as the deployment's chassis allow. Bits without a meaning in release
+// v appear as a number; the zero Version knows all meanings, the older if two collide.
 func CtMark(mark packet.Value, v Version) string { return ctText(CtMarkFields, mark, v) }
 
 // CtLabel is CtMark for the 128 bits of a conntrack label.

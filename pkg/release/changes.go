@@ -2,31 +2,32 @@ package release
 
 // What ovnctl does differently by series of OVN, the oldest first.
 const (
-	// InportRequired is the first series known to refuse a microflow without inport. Those before go on, and abort where they
-	// come to ask for its port security.
+	// InportRequired is the first series known to refuse a microflow without inport. Earlier ones go on, and abort
+	// when they check its port security.
 	InportRequired Series = 2306
-	// CoveredAlternatives is the first that drops from a match what another alternative covers: 10.0.0.1 beside 10.0.0.0/8.
+	// CoveredAlternatives is the first to omit match alternatives that another covers: 10.0.0.1 beside 10.0.0.0/8.
 	CoveredAlternatives Series = 2309
 	// NextHopsOfOtherFamily is the first whose routes can have next hops of the other address family.
 	NextHopsOfOtherFamily Series = 2409
-	// WithoutLabelBits is the first without the names of the bits of ct_label that moved to ct_mark.
+	// WithoutLabelBits is the first without names for the ct_label bits that moved to ct_mark.
 	WithoutLabelBits Series = 2409
-	// ZoneNamed is the first whose conntrack actions can name their zone; that of destinations is not written.
+	// ZoneNamed is the first whose conntrack actions can name their zone; without one it is DNAT.
 	ZoneNamed Series = 2409
-	// AffinityInReg2 is the first whose chk_lb_aff leaves the backend in other registers, the port in reg2.
+	// AffinityInReg2 is the first whose chk_lb_aff puts the backend in other registers, the port in reg2.
 	AffinityInReg2 Series = 2503
-	// OriginalTuple is the first known to keep, whenever a packet goes through conntrack, what it was before.
+	// OriginalTuple is the first known to save a packet's original tuple whenever it goes through conntrack.
 	OriginalTuple Series = 2603
-	// TranslatedACLs is the first with flows tagged acl_ct_translation, which read tcp, udp and sctp as the connection has them.
+	// TranslatedACLs is the first with flows tagged acl_ct_translation, which match tcp, udp and sctp of the
+	// connection.
 	TranslatedACLs Series = 2603
 )
 
 // What ovnctl does differently by release of a daemon.
 const (
-	// FlowsKept is the first OVN whose ovn-controller keeps its flows at a start until the new ones are made.
+	// FlowsKept is the first OVN whose ovn-controller keeps its flows at start until the new ones are ready.
 	FlowsKept = "24.10"
 	// VXLANMode is the first OVN with NB_Global options:vxlan_mode.
 	VXLANMode = "24.09"
-	// FlushByTuple is the first Open vSwitch whose dpctl/flush-conntrack takes a part of a tuple.
+	// FlushByTuple is the first Open vSwitch whose dpctl/flush-conntrack takes a partial tuple.
 	FlushByTuple = "3.1"
 )

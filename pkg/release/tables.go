@@ -2,12 +2,11 @@ package release
 
 import "strings"
 
-// A PhysicalTable is one of ovn-controller's own OpenFlow tables, those that
-// are no stage of a logical pipeline, by the name that its sources use.
+// A PhysicalTable is one of ovn-controller's own OpenFlow tables, which are no stage of a logical pipeline, by its
+// name in the sources.
 type PhysicalTable string
 
-// The tables of ovn-controller that this package can name; Explain says what
-// each is for.
+// The tables of ovn-controller that this package knows; Explain describes them.
 const (
 	PhyToLog        PhysicalTable = "PHY_TO_LOG"
 	DetectLargePkt  PhysicalTable = "LARGE_PKT_DETECT"
@@ -45,7 +44,7 @@ const (
 	EVPNARPLookup   PhysicalTable = "EVPN_ARP_LOOKUP"
 )
 
-// PhysicalWords say in a few words what each table is for.
+// PhysicalWords describes each table in a few words.
 var PhysicalWords = map[PhysicalTable]string{
 	PhyToLog:        "from OpenFlow port to logical port",
 	DetectLargePkt:  "is the packet larger than the tunnel's MTU?",
@@ -83,12 +82,11 @@ var PhysicalWords = map[PhysicalTable]string{
 	EVPNARPLookup:   "look up a neighbour behind a VTEP",
 }
 
-// Explain says in a few words what the table is for.
+// Explain describes the table in a few words.
 func (t PhysicalTable) Explain() string { return PhysicalWords[t] }
 
-// A helper is a table that logical actions look things up in, with the number
-// that it has in every release up to 26.03 and the releases that have it; later
-// ones count from nextShift on.
+// A helper is a table for lookups by logical actions, with its number in every release up to 26.03 and the releases
+// that have it; later ones add nextShift.
 type helper struct {
 	table PhysicalTable
 	of    int
@@ -101,7 +99,7 @@ func since(year, month, patch int) func(Version) bool {
 	return func(v Version) bool { return v.atLeast(Version{year, month, patch}) }
 }
 
-// backported is since, and the named releases of older series.
+// backported is since, plus the named releases of older series.
 func backported(spans string, year, month, patch int) func(Version) bool {
 	return func(v Version) bool { return v.in(spans) || v.atLeast(Version{year, month, patch}) }
 }
@@ -133,8 +131,8 @@ var helpers = []helper{
 	{EVPNARPLookup, 113 - nextShift, since(26, 4, 0)},
 }
 
-// A Layout is how a span of releases numbers the output tables: what differs
-// from release to release. A zero number means that the table is missing.
+// A Layout is the numbers of the output tables in a span of releases: what differs between releases. Zero means that
+// the table is missing.
 type Layout struct {
 	Releases string
 	detect, process, init,
@@ -143,8 +141,8 @@ type Layout struct {
 	shift  int // how far SAVE_INPORT, LOG_TO_PHY and the helpers were moved
 }
 
-// Layouts are those that were released, read from each tag. Development after 26.03
-// moved everything from SAVE_INPORT on by 24; see next.
+// Layouts are the released ones, read from each tag. Development after 26.03 moved everything from SAVE_INPORT on by
+// 24; see Next.
 var Layouts = []Layout{
 	{Releases: "20.12", remote: 32, local: 33, loopback: 34, Egress: 40},
 	{Releases: "21.03 21.06 21.09 21.12 22.03 22.06 22.09.0 22.09.1 22.12.0 23.03.0",
@@ -157,11 +155,10 @@ var Layouts = []Layout{
 	{Releases: "26.03", detect: 42, process: 43, remote: 44, vtep: 45, local: 46, loopback: 47, Egress: 48},
 }
 
-// newest is a release that has every table which any release has.
+// newest is a release that has every table of any release.
 var newest = Version{26, 3, 99}
 
-// Next is the layout of what comes after the last known release, as far as it
-// can be seen in development: a guess.
+// Next is the layout after the last known release, guessed from development.
 var Next = Layout{
 	Releases: "what follows 26.03", detect: 52, process: 53, remote: 54, vtep: 55, local: 56, loopback: 57, Egress: 62,
 	shift: nextShift,
@@ -174,15 +171,15 @@ const nextShift = 24
 const (
 	// IngressBase is the table of the first ingress stage of every release so far.
 	IngressBase = 8
-	// EgressEnd is the first table behind the egress stages, SAVE_INPORT, up to 26.03.
+	// EgressEnd is the first table after the egress stages, SAVE_INPORT, up to 26.03.
 	EgressEnd = saveInport
 
 	saveInport = 64
 	logToPhy   = 65
 )
 
-// LayoutOf returns the layout of a release, and whether it was read from that
-// release rather than guessed for a newer one; nil: nothing is known of it.
+// LayoutOf returns the layout of a release, and whether it was read from that release rather than guessed for a newer
+// one; nil if unknown.
 func LayoutOf(v Version) (l *Layout, known bool) {
 	for i := range Layouts {
 		if v.in(Layouts[i].Releases) {

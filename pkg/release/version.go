@@ -11,10 +11,9 @@ import (
 // Version means that the release is not known.
 type Version struct{ Year, Month, Patch int }
 
-// Parse reads the release out of any of the texts that carry one:
-// SB_Global options:northd_internal_version ("23.03.1-20.27.0-70.6"), the reply
-// to `ovn-appctl -t ovn-controller version` ("ovn-controller 23.03.1\n…"), or a
-// plain "23.03.1". It returns the zero Version when there is none.
+// Parse extracts the release from any of the texts that carry one: SB_Global options:northd_internal_version
+// ("23.03.1-20.27.0-70.6"), the reply to `ovn-appctl -t ovn-controller version` ("ovn-controller 23.03.1\n…"), or a
+// plain "23.03.1". It returns the zero Version if there is none.
 func Parse(text string) Version {
 	if len(text) > 4096 {
 		text = text[:4096]
@@ -33,8 +32,7 @@ func Parse(text string) Version {
 			n[i], err = strconv.Atoi(part)
 			ok = ok && err == nil && len(part) <= 3
 		}
-		// A schema's version (20.27.0, 21.5.0) is no month, but for those of
-		// 2020, and it stands behind the release.
+		// A schema version (20.27.0, 21.5.0) has no valid month, except in 2020, and follows the release.
 		if ok && n[0] >= 20 && n[1] >= 1 && n[1] <= 12 {
 			return Version{n[0], n[1], n[2]}
 		}
@@ -83,8 +81,8 @@ func (v Version) in(spans string) bool {
 	return false
 }
 
-// A Series is a release of OVN without its patch, 2303 for 23.03. The zero Series stands for all together: whatever any of
-// them knows, in its newest meaning.
+// A Series is a release of OVN without its patch, 2303 for 23.03. The zero Series stands for all of them: whatever
+// any supports, in its newest meaning.
 type Series int
 
 // ParseSeries reads the release from texts such as "23.03", "23.03.1" and "23.03.1-20.27.0-70.6".
@@ -108,10 +106,10 @@ func (s Series) String() string {
 	return fmt.Sprintf("%02d.%02d", s/100, s%100)
 }
 
-// Has reports whether the series has what came in another.
+// Has reports whether the series has what since added.
 func (s Series) Has(since Series) bool { return s.Within(since, 0) }
 
-// Within reports whether the series has what came in one and went in another.
+// Within reports whether the series has what since added and until removed.
 func (s Series) Within(since, until Series) bool {
 	if s == 0 {
 		return until == 0
@@ -119,18 +117,18 @@ func (s Series) Within(since, until Series) bool {
 	return s >= since && (until == 0 || s < until)
 }
 
-// Older reports whether a version such as "3.1.0" or "7.0" comes before another. What is not a version is not older.
+// Older reports whether a version such as "3.1.0" or "7.0" precedes another. Anything but a version is not older.
 func Older(a, b string) bool {
 	x, y := numbers(a), numbers(b)
 	return x != nil && y != nil && slices.Compare(x, y) < 0
 }
 
-// AtLeast reports whether a version such as "3.1.0" is another or comes after it. What is not a version is not.
+// AtLeast reports whether a version such as "3.1.0" equals least or follows it. Anything but a version does not.
 func AtLeast(version, least string) bool {
 	return numbers(version) != nil && !Older(version, least)
 }
 
-// numbers are the parts of a version; nil: it is not one.
+// numbers returns the parts of a version; nil if it is not one.
 func numbers(version string) []int {
 	var list []int
 	for part := range strings.SplitSeq(version, ".") {

@@ -18,7 +18,7 @@ const Hidden = "<hidden>"
 // words are the parts of a name that make its value a secret. This is the one list.
 const words = `(?:token|password|secret|psk|key-data)`
 
-// name is a name with one of the words in it, as it stands in text.
+// name matches a name with one of the words, as written in text.
 const name = `[\w.-]*` + words + `[\w.-]*"?`
 
 var (
@@ -30,13 +30,13 @@ var (
 	// In files and logs.
 	setting = regexp.MustCompile(`(?im)^(\s*-?\s*` + name + `\s*:\s*)\S.*$`)
 	logged  = regexp.MustCompile(`(?i)(` + name + `\s*:\s+)("[^"\n]*"|[^\s,}"]+)`)
-	keyFile = regexp.MustCompile(`(?im)^(\s*(?:private-?key|wep-key\d)\s*[=:]\s*)[^/\s].*$`) // a path is no secret
+	keyFile = regexp.MustCompile(`(?im)^(\s*(?:private-?key|wep-key\d)\s*[=:]\s*)[^/\s].*$`) // a path is not secret
 
-	// In a line that is to be changed: wherever the value stands.
+	// In a line to be changed: wherever the value is.
 	line = regexp.MustCompile(`(?im)^[^#\n]*` + words + `[\w.-]*"?\s*[=:]\s*\S.*$`)
 )
 
-// Key reports whether what has this name is a secret.
+// Key reports whether a value of this name is secret.
 func Key(name string) bool { return word.MatchString(name) }
 
 // Map returns m with its secrets hidden; nil for an empty map. It leaves m as it is.
@@ -90,20 +90,20 @@ func File(text []byte) []byte {
 	return text
 }
 
-// InFile reports whether lines of a file hold a secret. It errs to the safe side, where File keeps the rest of a line.
+// InFile reports whether lines of a file hold a secret. It errs on the safe side where File keeps the rest of a line.
 func InFile(lines string) bool {
 	return line.MatchString(lines) || privateKey.MatchString(lines) || keyFile.MatchString(lines)
 }
 
-// Record returns the text of a record of a database file with its secrets hidden. Only they change: the text need not be
-// sound JSON.
+// Record returns a database file's record with its secrets hidden. Nothing else changes: the text need not be valid
+// JSON.
 func Record(text []byte) []byte {
 	return quoted.ReplaceAll(Text(text), []byte("${1}"+Hidden+"${2}")) // Text: comments quote commands
 }
 
 // Datum returns a column's value in OVSDB's notation with the secrets in its map hidden.
 func Datum(text string) string {
-	// A single value is no map: long ones are not searched.
+	// A scalar is no map: long ones are not searched.
 	text = strings.TrimLeft(text, " \t\r\n")
 	if !strings.HasPrefix(text, "[") || strings.HasPrefix(text, `["uuid",`) || !Key(text) && !strings.Contains(text, "PRIVATE KEY") {
 		return text
@@ -142,7 +142,7 @@ func Hide(v any) any {
 	return v
 }
 
-// hidePair reports whether v is [KEY,VALUE] of two texts, with its secret now hidden.
+// hidePair reports whether v is [KEY,VALUE] of strings, and hides its secret.
 func hidePair(v []any) bool {
 	if len(v) != 2 {
 		return false

@@ -16,14 +16,13 @@ import (
 	"strings"
 )
 
-// addresses replaces addresses of all kinds, in all forms in which Open vSwitch
-// and OVN write them.
+// addresses replaces addresses of all kinds, in every form that Open vSwitch and OVN write.
 type addresses struct {
 	key     []byte
 	settled bool
 	seen    map[netip.Addr]bool
 	macs    map[[6]byte]bool
-	numbers map[string]string // decimal, of those that are also written as numbers
+	numbers map[string]string // decimal, of addresses also written as numbers
 }
 
 func newAddresses() addresses {
@@ -62,7 +61,7 @@ func (a *addresses) seeAddresses(text []byte) {
 	}
 }
 
-// part reports whether a token is in the midst of a word or of a longer number.
+// part reports whether a token is within a word or a longer number.
 func part(text []byte, at []int) bool {
 	edge := func(i int) bool {
 		return i < 0 || i >= len(text) || !(text[i] >= '0' && text[i] <= '9' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z')
@@ -87,7 +86,7 @@ func parseIP(token []byte) (netip.Addr, bool) {
 	return ip, err == nil
 }
 
-// stays reports whether an address is nobody's own: a group's, the host's own, none.
+// stays reports whether an address is nobody's own: multicast, loopback, unspecified.
 func stays(ip netip.Addr) bool {
 	if ip.Is4() {
 		b := ip.As4()
@@ -96,7 +95,7 @@ func stays(ip netip.Addr) bool {
 	return ip.IsUnspecified() || ip.IsLoopback() || ip.IsMulticast()
 }
 
-// settleAddresses takes a key by which no address becomes one that was there.
+// settleAddresses picks a key that maps no address to one that was seen.
 func (a *addresses) settleAddresses() {
 	a.settled = true
 	for range 50 {
@@ -138,11 +137,11 @@ func (a *addresses) sum(kind byte, b []byte) []byte {
 	return h.Sum(nil)
 }
 
-// letters is a word that only the key leads to from another.
+// letters replaces a word so that only the key links the two.
 func (a *addresses) letters(w string) string { return hex.EncodeToString(a.sum('w', []byte(w))[:4]) }
 
-// mac keeps whether an address is of a group; those of IPv6 neighbour discovery
-// follow the addresses they are of.
+// mac replaces a unicast address and keeps multicast ones, but those of IPv6 neighbor discovery follow the addresses
+// they are for.
 func (a *addresses) mac(mac [6]byte) [6]byte {
 	switch {
 	case mac == [6]byte{}, mac == [6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}:
@@ -151,7 +150,7 @@ func (a *addresses) mac(mac [6]byte) [6]byte {
 		low := a.solicited([3]byte(mac[3:]))
 		copy(mac[3:], low[:])
 		return mac
-	case mac[0]&1 != 0 || mac[1]|mac[2]|mac[3]|mac[4]|mac[5] == 0: // of a group, or a mask
+	case mac[0]&1 != 0 || mac[1]|mac[2]|mac[3]|mac[4]|mac[5] == 0: // multicast, or a mask
 		return mac
 	}
 	var other [6]byte
@@ -160,7 +159,7 @@ func (a *addresses) mac(mac [6]byte) [6]byte {
 	return other
 }
 
-// solicited are the last bytes of the group in which the owner of an address is asked.
+// solicited returns the last bytes of an address's solicited-node group.
 func (a *addresses) solicited(low [3]byte) [3]byte {
 	for ip := range a.seen {
 		if b := ip.AsSlice(); ip.Is6() && [3]byte(b[13:]) == low {
@@ -173,7 +172,7 @@ func (a *addresses) solicited(low [3]byte) [3]byte {
 	return [3]byte(a.sum('s', low[:]))
 }
 
-// ip replaces an address so that two with a common prefix have one afterwards.
+// ip replaces an address; two with a common prefix still have one afterwards.
 func (a *addresses) ip(ip netip.Addr) netip.Addr {
 	ip = ip.WithZone("")
 	b := ip.AsSlice()
@@ -187,7 +186,7 @@ func (a *addresses) ip(ip netip.Addr) netip.Addr {
 		return out
 	case stays(ip):
 		return ip
-	case ip.Is6() && ip.IsLinkLocalUnicast() && b[11] == 0xff && b[12] == 0xfe: // made of a MAC address
+	case ip.Is6() && ip.IsLinkLocalUnicast() && b[11] == 0xff && b[12] == 0xfe: // from a MAC address
 		mac := a.mac([6]byte{b[8] ^ 2, b[9], b[10], b[13], b[14], b[15]})
 		copy(b[8:], []byte{mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]})
 		out, _ := netip.AddrFromSlice(b)
@@ -254,7 +253,7 @@ func (a *addresses) replaceAddresses(text []byte) []byte {
 	})
 }
 
-// length is that of the prefix that goes on with "/24", or with a mask.
+// length returns the prefix length that follows as "/24" or as a mask.
 func length(rest []byte) (int, bool) {
 	if len(rest) < 2 || rest[0] != '/' {
 		return 0, false
@@ -277,7 +276,7 @@ func length(rest []byte) (int, bool) {
 	return ones, err == nil
 }
 
-// replace puts another address in the place of one that is known. It reports whether b is one.
+// replace replaces a known address in place. It reports whether b is one.
 func (a *addresses) replace(b []byte) bool {
 	if len(b) == 6 {
 		mac := [6]byte(b)
@@ -296,7 +295,7 @@ func (a *addresses) replace(b []byte) bool {
 	return true
 }
 
-// bytes replaces the addresses in bytes that are written with dots.
+// bytes replaces the addresses in bytes written with dots.
 func (a *addresses) bytes(text string) string {
 	b, err := hex.DecodeString(strings.ReplaceAll(text, ".", ""))
 	if err != nil {
@@ -313,7 +312,7 @@ func (a *addresses) bytes(text string) string {
 	return strings.Join(out, ".")
 }
 
-// replace puts what with returns in the place of each match; empty: it stays.
+// replace replaces each match by the result of with; empty keeps it.
 func replace(re *regexp.Regexp, text []byte, with func(at []int) string) []byte {
 	var out []byte
 	last := 0

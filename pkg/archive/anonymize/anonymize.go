@@ -1,21 +1,19 @@
-// Package anonymize makes a capture that says nothing of whose it is: addresses and
-// names in it are others, the same everywhere, so that what is asked of it has the
-// same answer.
+// Package anonymize redacts a capture so that it does not reveal whose it is: it replaces addresses and names, the
+// same everywhere, so that queries have the same results.
 //
 // # What is replaced
 //
-// Addresses keep the relations of their prefixes and the first byte (IPv4) or
-// the first two (IPv6); MAC addresses keep whether they are of a group. Names are
-// replaced word by word: the words of names, hostnames and values of external_ids,
-// but for those that OVN, the CMS and this program use themselves ("join",
-// "br-int", "NetworkPolicy"). UUIDs stay: rows refer to each other by them.
+// Addresses keep the relations of their prefixes and the first byte (IPv4) or two (IPv6); MAC addresses keep whether
+// they are multicast. Names are replaced word by word: the words of names, hostnames and values of external_ids, but
+// for those that OVN, the CMS and this program use themselves ("join", "br-int", "NetworkPolicy"). UUIDs stay: rows
+// refer to each other by them.
 //
 // # What is left out
 //
-// Logs, raw database files and comments of packet filter rules: they hold names of
-// what is long gone, which nothing else knows of.
+// Logs, raw database files and comments of packet filter rules: they hold names of deleted objects, found nowhere
+// else.
 //
-// The key of the replacement is random and kept nowhere.
+// The key is random and not saved.
 package anonymize
 
 import (
@@ -29,15 +27,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// A Redactor replaces the same by the same. It must have seen everything before
-// it replaces anything.
+// A Redactor replaces equal text by equal text. It must have seen everything before it replaces anything.
 type Redactor struct {
 	addresses
-	words     map[string]string // with what takes their place
-	protected map[string]bool   // words that stay
+	words     map[string]string // with replacements
+	protected map[string]bool   // words to keep
 }
 
-// New is a Redactor with a key of its own.
+// New returns a Redactor with its own key.
 func New() *Redactor {
 	r := &Redactor{addresses: newAddresses(), words: map[string]string{}, protected: map[string]bool{}}
 	for _, w := range strings.Fields(known) {
@@ -46,14 +43,14 @@ func New() *Redactor {
 	return r
 }
 
-// See notes which addresses and names a file has.
+// See notes the addresses and names in a file.
 func (r *Redactor) See(name string, content []byte) {
 	if leaves(name, content) {
 		return
 	}
 	r.seeAddresses(content)
 	if !bytes.HasPrefix(content, []byte("OVSDB ")) {
-		for line := range bytes.Lines(content) { // a dump has a table a line
+		for line := range bytes.Lines(content) { // a dump has one table per line
 			r.seeTable(line)
 		}
 		return
@@ -70,7 +67,7 @@ func (r *Redactor) See(name string, content []byte) {
 // SeeName notes a name that is in no database.
 func (r *Redactor) SeeName(name string) { r.seeWords(name) }
 
-// Leaves reports whether a file is left out.
+// leaves reports whether a file is left out.
 func leaves(name string, content []byte) bool {
 	return strings.Contains(name, "/logs/") || strings.Contains(name, "/var/log/") || strings.Contains(name, "/files/") && bytes.HasPrefix(content, []byte("OVSDB "))
 }
@@ -117,7 +114,7 @@ var quotedName = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[$@][\w.-]+|/\*.*?\*/`)
 func (r *Redactor) seeColumn(table, column string, value any) {
 	r.protect(column)
 	switch {
-	case table == "Logical_Flow": // the words of OVN's language stay
+	case table == "Logical_Flow": // keep the words of OVN's language
 		text, _ := value.(string)
 		r.protect(quotedName.ReplaceAllString(text, " "))
 	case named[column]:
@@ -145,7 +142,7 @@ func (r *Redactor) protectKeys(value any) {
 	}
 }
 
-// seeValue takes the words of a column's strings, of maps those of the values.
+// seeValue notes the words of a column's strings, in maps of the values only.
 func (r *Redactor) seeValue(value any) {
 	switch v := value.(type) {
 	case string:
@@ -193,7 +190,7 @@ func (r *Redactor) seeWords(text string) {
 	}
 }
 
-// settle chooses what takes the place of what, once.
+// settle chooses all replacements, once.
 func (r *Redactor) settle() {
 	if r.settled {
 		return
@@ -210,7 +207,7 @@ func (r *Redactor) settle() {
 
 var comment = regexp.MustCompile(`(comment\s+\\?")(?:[^"\\]|\\[^"])*(\\?")|(--comment\s+)[^\s"]+`)
 
-// Text is a text with everything replaced.
+// Text returns a text with everything replaced.
 func (r *Redactor) Text(text []byte) []byte {
 	r.settle()
 	text = comment.ReplaceAll(text, []byte("${1}${2}${3}"))
@@ -233,7 +230,7 @@ func (r *Redactor) Text(text []byte) []byte {
 	return append(out, text[last:]...)
 }
 
-// File is a file with everything replaced.
+// File returns a file with everything replaced.
 func (r *Redactor) File(content []byte) []byte {
 	if bytes.HasPrefix(content, []byte("OVSDB ")) {
 		return ovsdb.RewriteRecords(content, r.Text)

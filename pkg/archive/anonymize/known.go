@@ -1,7 +1,6 @@
 package anonymize
 
-// known are words that stay: those by which OVN, the CMSs and this program
-// recognise what a thing is. They name nobody.
+// known are words that stay: those by which OVN, the CMSs and this program recognise things. They identify nobody.
 const known = `
 br int ex local phys provider tun patch to ovn ovs k8s mp0 mp ovn0 tun0 br0 vxlan geneve stt vxlan0 lo eth system dpif netdev
 GR rtos rtoj rtoe stor jtor etor ext join node local switch transit cluster router ovn_cluster_router default cr lrp lsp ls lr

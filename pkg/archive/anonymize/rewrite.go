@@ -15,7 +15,7 @@ import (
 // maxFile bounds a file of a capture, in bytes.
 const maxFile = 4 << 30
 
-// Rewrite writes a capture again, redacted.
+// Rewrite writes a redacted copy of a capture.
 func Rewrite(tree *archive.Tree, w *archive.Writer) error {
 	x := tree.Index()
 	if x == nil {
@@ -76,7 +76,7 @@ func Rewrite(tree *archive.Tree, w *archive.Writer) error {
 	return nil
 }
 
-// fileName is the name of a file, of whose content a part of it may be the hash.
+// fileName returns a file's new name, part of which may be a hash of its content.
 func (r *Redactor) fileName(name string, content []byte) string {
 	dir, base := path.Split(name)
 	switch inside := path.Base(path.Dir(name)); {
