@@ -1,6 +1,6 @@
 package node
 
-// Again returns h without what it has read before, for a second sample. Its replies are not recorded.
+// Again returns h without its cached reads, for a second sample. Its replies are not recorded.
 func Again(h Host) Host {
 	switch h := h.(type) {
 	case *recorder:

@@ -18,8 +18,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
-// backup saves the local Open_vSwitch database as a file that ovsdb-server(1)
-// could serve: a record with the schema and one with all rows, secrets hidden.
+// backup saves the local Open_vSwitch database as a file that ovsdb-server(1) could serve: a schema record and one
+// with all rows, secrets hidden.
 func (l *local) backup(ctx context.Context) (string, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
@@ -60,7 +60,7 @@ func record(file, text []byte) []byte {
 	return append(fmt.Appendf(file, "OVSDB JSON %d %x\n", len(text), sha1.Sum(text)), text...) //nolint:gosec // see above
 }
 
-// A rowReader makes requests of an OVSDB server, one after the other.
+// A rowReader sends requests to an OVSDB server, one after the other.
 type rowReader struct {
 	conn net.Conn
 	in   *json.Decoder
@@ -91,8 +91,7 @@ func (r *rowReader) call(method string, params ...any) (json.RawMessage, error) 
 	}
 }
 
-// rows selects all rows of all tables in one transaction, as a transaction
-// record: {TABLE:{UUID:ROW}}.
+// rows selects all tables' rows in one transaction, as a transaction record: {TABLE:{UUID:ROW}}.
 func (r *rowReader) rows(schema json.RawMessage) (map[string]any, error) {
 	var s struct {
 		Tables map[string]json.RawMessage
@@ -149,7 +148,7 @@ func (r *rowReader) rows(schema json.RawMessage) (map[string]any, error) {
 	return all, nil
 }
 
-// backup saves the dump that the node's ovsdb-client(1) made, secrets hidden.
+// backup saves the dump printed by the node's ovsdb-client(1), secrets hidden.
 func (r *remote) backup(ctx context.Context) (string, []byte, error) {
 	out, err := r.part(ctx, "conf", "ovsdb-client")
 	if err != nil {

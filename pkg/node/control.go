@@ -18,12 +18,11 @@ import (
 	"time"
 )
 
-// MostConnections is how many tracked connections a daemon may have to be asked for
-// all of them: ovs-vswitchd lists them in its main thread, and serves no other request
-// meanwhile.
+// MostConnections is the most tracked connections a daemon may have for us to list them all: ovs-vswitchd lists
+// them in its main thread and serves no other request meanwhile.
 const MostConnections = 50_000
 
-// maxReply bounds the reply of a daemon to one command, in bytes.
+// maxReply bounds a daemon's reply to one command, in bytes.
 const maxReply = 64 << 20
 
 // A ControlError is a daemon's refusal of a control command, in its own words.
@@ -37,8 +36,8 @@ func (e *ControlError) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.Daemon, e.Command, strings.TrimSpace(e.Text))
 }
 
-// checkControl refuses a request that no daemon could take; names become part
-// of paths and, on other nodes, of commands.
+// checkControl refuses a request that no daemon could accept; names become part of paths and, on other nodes, of
+// commands.
 func checkControl(daemon, command string, args []string) error {
 	if daemon == "" || strings.Trim(daemon, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" || daemon[0] == '-' {
 		return fmt.Errorf("control command: %q is not the name of a daemon", daemon)
@@ -54,13 +53,12 @@ func checkControl(daemon, command string, args []string) error {
 	return nil
 }
 
-// ovnDaemon reports whether a daemon's sockets lie in OVN_RUNDIR.
+// ovnDaemon reports whether a daemon's sockets are in OVN_RUNDIR.
 func ovnDaemon(daemon string) bool { return strings.HasPrefix(daemon, "ovn") }
 
-// controlSockets are the control sockets of a daemon in dir, the most likely
-// first: that of the pidfile, the one without a pid, then others by age. A
-// pidfile proves nothing: it may be left over or of another PID namespace. The
-// directory is read only for who asks beyond the first.
+// controlSockets yields a daemon's control sockets in dir, the most likely first: that of the pidfile, the one
+// without a pid, then others by age. A pidfile proves nothing: it may be stale or from another PID namespace. The
+// directory is read only if the caller goes beyond the first.
 func controlSockets(dir, daemon string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var likely []string
@@ -118,7 +116,7 @@ func parsePID(s string) (int, bool) {
 	return pid, err == nil && pid > 0
 }
 
-// control asks the first of a daemon's sockets behind which somebody listens.
+// control asks the first of a daemon's sockets that has a listener.
 func control(ctx context.Context, dir, daemon, command string, args []string) (string, error) {
 	var refused error
 	for path := range controlSockets(dir, daemon) {
@@ -182,8 +180,8 @@ func unixctl(ctx context.Context, path, daemon, command string, args []string) (
 	return replyText(reply.Result), nil
 }
 
-// replyText is the text of a reply's member: a string, nothing for null, and
-// the JSON itself for the structured replies of newer daemons.
+// replyText returns a reply member's text: a string as is, "" for null, and the JSON itself for newer daemons'
+// structured replies.
 func replyText(raw json.RawMessage) string {
 	var s *string
 	if err := json.Unmarshal(raw, &s); err != nil {
@@ -195,8 +193,8 @@ func replyText(raw json.RawMessage) string {
 	return *s
 }
 
-// silent explains an error that is the context's end: the daemon took the
-// connection (the kernel does that for it) but has not answered.
+// silent explains an error from the context's end: the kernel accepted the connection for the daemon, which did
+// not reply.
 func silent(ctx context.Context, request string, err error) error {
 	if ctx.Err() == nil {
 		return fmt.Errorf("%s: %w", request, err)
@@ -207,8 +205,8 @@ func silent(ctx context.Context, request string, err error) error {
 	return fmt.Errorf("%s: %w", request, ctx.Err())
 }
 
-// dialUnix connects to a socket whose path may be longer than the 107 bytes
-// that an address holds: then it goes by way of the directory's descriptor.
+// dialUnix connects to a socket whose path may exceed the 107 bytes of an address: it then goes through the
+// directory's descriptor.
 func dialUnix(ctx context.Context, path string) (net.Conn, error) {
 	if len(path) > 107 {
 		dir, err := os.Open(filepath.Dir(path))
@@ -219,7 +217,7 @@ func dialUnix(ctx context.Context, path string) (net.Conn, error) {
 		path = fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path))
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
-	for errors.Is(err, syscall.EAGAIN) { // who listens takes none of those that wait: it is busy, or hangs
+	for errors.Is(err, syscall.EAGAIN) { // the listener's backlog is full: it is busy or hung
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()

@@ -7,12 +7,11 @@ import (
 	"path/filepath"
 )
 
-// standaloneMagic is how a database file begins that is not a cluster member's, ovsdb(5).
+// standaloneMagic starts a database file that is not a cluster member's, ovsdb(5).
 const standaloneMagic = "OVSDB JSON "
 
-// DatabaseFiles opens the standalone database files which the process that listens on a
-// socket has open itself, whatever their names are by now; none where there is no
-// such process, or it is out of sight.
+// DatabaseFiles opens the standalone database files that the process listening on a socket has open, even if
+// renamed since; none if there is no such process or it is not visible.
 func DatabaseFiles(socket string) (files []*os.File) {
 	pid := listener(socket)
 	if pid == 0 {

@@ -4,5 +4,5 @@ package node
 
 import "os"
 
-// DatabaseFiles opens the files of a database server; they are known on Linux only.
+// DatabaseFiles opens a database server's files, which are known on Linux only.
 func DatabaseFiles(string) []*os.File { return nil }

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// A Datapath is what carries a host's packets, by its counters.
+// A Datapath is an OVS datapath with its counters.
 type Datapath struct {
 	Name              string // "system@ovs-system", "netdev@ovs-netdev"
 	Hit, Missed, Lost uint64 // lookups; a lost one is a packet that ovs-vswitchd did not take in time
 	Flows             int
-	Masks             int // of the kernel's; 0 of others
+	Masks             int // kernel datapath only; else 0
 }
 
-// Userspace reports whether ovs-vswitchd itself carries the packets.
+// Userspace reports whether ovs-vswitchd itself forwards the packets.
 func (d Datapath) Userspace() bool { return strings.HasPrefix(d.Name, "netdev@") }
 
-// ParseDatapaths reads what dpctl/show printed.
+// ParseDatapaths parses dpctl/show.
 func ParseDatapaths(text string) []Datapath {
 	var list []Datapath
 	for line := range strings.Lines(text) {
@@ -46,7 +46,7 @@ func ParseDatapaths(text string) []Datapath {
 	return list
 }
 
-// numbers reads "hit:233 missed:31", and a number alone under "".
+// numbers parses "hit:233 missed:31"; a bare number is stored under "".
 func numbers(text string) map[string]uint64 {
 	n := map[string]uint64{}
 	for word := range strings.FieldsSeq(text) {
@@ -61,8 +61,8 @@ func numbers(text string) map[string]uint64 {
 	return n
 }
 
-// Megaflows are the flows of a host's datapaths, as dpctl/dump-flows -m prints them. A capture has them by datapath, and a
-// directory of saved replies may have that of the command without one.
+// Megaflows returns the flows of a host's datapaths, as dpctl/dump-flows -m prints them. A capture has them per
+// datapath; a directory of saved replies may have the dump made without naming one.
 func Megaflows(ctx context.Context, h Host) (string, error) {
 	shown, err := h.Control(ctx, "ovs-vswitchd", "dpctl/show")
 	all := ParseDatapaths(shown)

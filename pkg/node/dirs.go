@@ -16,9 +16,8 @@ type Dirs struct {
 	Etc    string `json:"etc"`    // /etc
 }
 
-// A dirPlace is one of the Dirs: which variable of the daemons' environment names
-// it, and where it is otherwise. The first place with one of the files is taken,
-// else the first that exists, else the first.
+// A dirPlace is one of the Dirs: the daemons' environment variable that names it, and its default places. The
+// first place with one of the files wins, else the first that exists, else the first.
 type dirPlace struct {
 	dir    func(*Dirs) *string
 	env    string
@@ -54,7 +53,7 @@ var dirPlaces = []dirPlace{
 	{func(d *Dirs) *string { return &d.Etc }, "OVS_SYSCONFDIR", nil, []string{"/etc"}},
 }
 
-// findDirs fills in what is empty: from the environment, else by what is there.
+// findDirs fills in empty fields from the environment, else from what exists.
 func findDirs(known Dirs, getenv func(string) string, exists func(path string) bool) Dirs {
 	for _, p := range dirPlaces {
 		to := p.dir(&known)
@@ -81,11 +80,11 @@ func (p dirPlace) find(exists func(string) bool) string {
 	return p.places[0]
 }
 
-// logFiles are the files in which a daemon's log may be. Of OVN's the
-// directory depends on who started it: by hand it is that of Open vSwitch.
+// logFiles lists the files that may hold a daemon's log. OVN's directory depends on who started the daemon: if by
+// hand, it is Open vSwitch's.
 func (d Dirs) logFiles(daemon string) []string {
 	names := []string{daemon}
-	switch daemon { // as kolla has them
+	switch daemon { // kolla's layout
 	case "ovsdb-server-nb":
 		names = append(names, "ovn-nb-db")
 	case "ovsdb-server-sb":

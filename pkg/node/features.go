@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// featureGroups are the names that ethtool(8) gives to one or several of the
-// kernel's features. Where it stands for one that ethtool does not name besides,
-// only is set.
+// featureGroups are ethtool(8)'s names for one or more kernel features. only is set where ethtool has no other
+// name for the feature.
 var featureGroups = []struct {
 	name, kernel string
 	only         bool
@@ -27,7 +26,7 @@ var featureGroups = []struct {
 	{"receive-hashing", "rx-hashing", true},
 }
 
-// ethtoolFeatures gives the kernel's features the names of ethtool(8).
+// ethtoolFeatures maps the kernel's features to the names of ethtool(8).
 func ethtoolFeatures(kernel map[string]bool) map[string]bool {
 	named := maps.Clone(kernel)
 	for _, g := range featureGroups {
@@ -44,8 +43,7 @@ func ethtoolFeatures(kernel map[string]bool) map[string]bool {
 	return named
 }
 
-// parseFeatures reads what `ethtool -k` prints: "tx-checksumming: on", and of
-// those that cannot be changed "… [fixed]".
+// parseFeatures parses `ethtool -k`: "tx-checksumming: on", followed by " [fixed]" if it cannot be changed.
 func parseFeatures(text string) map[string]bool {
 	features := map[string]bool{}
 	for line := range strings.Lines(text) {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The commands and the string set of linux/ethtool.h.
+// Commands and the string set of linux/ethtool.h.
 const (
 	ethtoolGStrings  = 0x1b
 	ethtoolGSSetInfo = 0x37
@@ -22,7 +22,7 @@ const (
 	maxFeatures      = 1024
 )
 
-// readFeatures reads the offloads of a link of the namespace that the thread is in.
+// readFeatures reads the offloads of a link in the thread's namespace.
 func readFeatures(link string) (map[string]bool, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -33,8 +33,7 @@ func readFeatures(link string) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	// struct ethtool_gfeatures: of each 32 features which are available,
-	// requested, active, never changed.
+	// struct ethtool_gfeatures: per 32 features, the bits available, requested, active, never changed.
 	blocks := (len(names) + 31) / 32
 	b := make([]byte, 8+16*blocks)
 	binary.NativeEndian.PutUint32(b, ethtoolGFeatures)
@@ -52,7 +51,7 @@ func readFeatures(link string) (map[string]bool, error) {
 	return ethtoolFeatures(kernel), nil
 }
 
-// featureNames are the kernel's names of its features, by their bits.
+// featureNames returns the kernel's feature names, indexed by bit.
 func featureNames(fd int, link string) ([]string, error) {
 	info := make([]byte, 16+4) // struct ethtool_sset_info with one number
 	binary.NativeEndian.PutUint32(info, ethtoolGSSetInfo)
@@ -79,12 +78,12 @@ func featureNames(fd int, link string) ([]string, error) {
 	return names, nil
 }
 
-// ethtool makes a request about a link; the answer comes in its place.
+// ethtool makes a request about a link; the reply overwrites it.
 func ethtool(fd int, link string, request []byte) error {
 	ifreq := struct {
 		name [unix.IFNAMSIZ]byte
 		data unsafe.Pointer
-		_    [16]byte // as large as the kernel's
+		_    [16]byte // the kernel's size
 	}{data: unsafe.Pointer(&request[0])}
 	copy(ifreq.name[:unix.IFNAMSIZ-1], link)
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&ifreq)))
@@ -95,8 +94,8 @@ func ethtool(fd int, link string, request []byte) error {
 	return nil
 }
 
-// SetFeatures switches offloads of a link of our own network namespace, by the
-// kernel's names. It is no error that others, which depend on them, go with them.
+// SetFeatures switches offloads of a link in our own network namespace, by the kernel's names. It is no error if
+// dependent offloads change with them.
 func SetFeatures(link string, features map[string]bool) error {
 	if !validLink(link) {
 		return badName("link", link)
@@ -110,7 +109,7 @@ func SetFeatures(link string, features map[string]bool) error {
 	if err != nil {
 		return fmt.Errorf("offloads of %s: %w", link, err)
 	}
-	// struct ethtool_sfeatures: of each 32 features which are meant, and how.
+	// struct ethtool_sfeatures: per 32 features, which to change, and how.
 	blocks := (len(names) + 31) / 32
 	b := make([]byte, 8+8*blocks)
 	binary.NativeEndian.PutUint32(b, ethtoolSFeatures)

@@ -12,12 +12,12 @@ type Chain struct {
 	Family   string       `json:"family"`             // "ip", "ip6", "inet", "bridge", "netdev", …
 	Table    string       `json:"table"`              //
 	Name     string       `json:"name"`               //
-	Type     string       `json:"type,omitempty"`     // "filter", "nat", "route"; of a base chain
+	Type     string       `json:"type,omitempty"`     // "filter", "nat", "route"; base chains only
 	Hook     string       `json:"hook,omitempty"`     // "input", "forward", …; "" for a chain that others jump to
-	Device   string       `json:"device,omitempty"`   // of a hook of a device
+	Device   string       `json:"device,omitempty"`   // for a device hook
 	Priority string       `json:"priority,omitempty"` // a number or a name, "filter - 1"
-	Policy   string       `json:"policy,omitempty"`   // "accept", "drop"; of a base chain
-	Legacy   bool         `json:"legacy,omitempty"`   // of the old iptables: the rules are in its words
+	Policy   string       `json:"policy,omitempty"`   // "accept", "drop"; base chains only
+	Legacy   bool         `json:"legacy,omitempty"`   // from iptables-legacy: the rules are in its syntax
 	Rules    []FilterRule `json:"rules"`
 }
 
@@ -28,15 +28,14 @@ type FilterRule struct {
 	Packets uint64 `json:"packets,omitempty"`
 }
 
-// legacyTables tells of the tables of the old iptables, which nft cannot see.
+// legacyTables lists the tables of iptables-legacy, which nft cannot see.
 var legacyTables = []struct{ family, names, save string }{
 	{"ip", "/proc/thread-self/net/ip_tables_names", "iptables-legacy-save"},
 	{"ip6", "/proc/thread-self/net/ip6_tables_names", "ip6tables-legacy-save"},
 }
 
-// parseNFT reads what nft(8) "-a list ruleset" prints. The text form is read, not
-// the JSON one: for rules that iptables made the JSON of nft 1.0 says null where
-// the text says what they do.
+// parseNFT parses the output of nft(8) "-a list ruleset". It reads text, not JSON: for rules made by iptables, the
+// JSON of nft 1.0 has null where the text shows what they do.
 func parseNFT(text string) []Chain {
 	var chains []Chain
 	var family, table, rule string
@@ -46,7 +45,7 @@ func parseNFT(text string) []Chain {
 		words := strings.Fields(line)
 		switch {
 		case len(words) == 0 || words[0] == "#":
-		case rule != "": // the rest of a rule that goes over several lines
+		case rule != "": // the rest of a rule that spans lines
 			if rule += " " + line; balanced(rule) {
 				chains[len(chains)-1].add(rule)
 				rule = ""
@@ -71,7 +70,7 @@ func parseNFT(text string) []Chain {
 	return chains
 }
 
-// balanced reports whether every brace outside of quoted text is closed.
+// balanced reports whether every brace outside quoted text is closed.
 func balanced(rule string) bool {
 	open, quoted := 0, false
 	for _, c := range rule {
@@ -88,7 +87,7 @@ func balanced(rule string) bool {
 	return open <= 0
 }
 
-// base reads "type filter hook input priority filter - 1; policy drop;".
+// base parses "type filter hook input priority filter - 1; policy drop;".
 func (c *Chain) base(line string) {
 	for part := range strings.SplitSeq(line, ";") {
 		words := strings.Fields(part)
@@ -112,7 +111,7 @@ func (c *Chain) base(line string) {
 	}
 }
 
-// add appends a rule; its counter, which differs from one look to the next, is kept apart.
+// add appends a rule without its counter, which differs between samples.
 func (c *Chain) add(text string) {
 	var r FilterRule
 	var kept []string
@@ -130,7 +129,7 @@ func (c *Chain) add(text string) {
 	c.Rules = append(c.Rules, r)
 }
 
-// parseIptables reads what iptables-save(8) -c prints, and without -c.
+// parseIptables parses iptables-save(8), with or without -c.
 func parseIptables(family, text string) []Chain {
 	hooks := map[string]string{"PREROUTING": "prerouting", "INPUT": "input", "FORWARD": "forward", "OUTPUT": "output", "POSTROUTING": "postrouting"}
 	var chains []Chain

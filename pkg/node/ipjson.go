@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The objects that ip(8) prints with -N -d -j, as far as a Network has them.
+// The objects that ip(8) prints with -N -d -j, as far as a Network holds them.
 type (
 	ipLink struct {
 		Index   int     `json:"ifindex"`
@@ -116,7 +116,7 @@ type (
 	}
 )
 
-// parseIPAddr reads `ip -N -d -j addr`, which has the links too.
+// parseIPAddr parses `ip -N -d -j addr`, which includes the links.
 func parseIPAddr(b []byte, n *Network) error {
 	var list []ipLink
 	if err := json.Unmarshal(b, &list); err != nil {
@@ -162,7 +162,7 @@ func parseIPAddr(b []byte, n *Network) error {
 	return nil
 }
 
-// flags are the names of those that are set.
+// flags names the flags that are set.
 func (a *ipAddr) flags() []string {
 	var names []string
 	for _, f := range []struct {
@@ -180,8 +180,7 @@ func (a *ipAddr) flags() []string {
 	return names
 }
 
-// parseIPRoute reads `ip -N -d -j route` of one family: a list, or the answer
-// to a lookup.
+// parseIPRoute parses `ip -N -d -j route` of one family: a list, or the reply to a lookup.
 func parseIPRoute(b []byte, v6 bool) ([]Route, error) {
 	var list []ipRoute
 	if err := json.Unmarshal(b, &list); err != nil {
@@ -254,9 +253,9 @@ func knownHopFlags(flags []string) []string {
 	return known
 }
 
-// parseIPRule reads `ip -N -d -j rule` of one family.
+// parseIPRule parses `ip -N -d -j rule` of one family.
 func parseIPRule(b []byte, family int) ([]Rule, error) {
-	// "not" has the value null: only whether it is there tells.
+	// "not" has the value null: only its presence counts.
 	var present []map[string]json.RawMessage
 	if err := json.Unmarshal(b, &present); err != nil {
 		return nil, err
@@ -327,8 +326,7 @@ func portsOf(one *int, from, to int) string {
 	return ""
 }
 
-// metricWords are the metrics of a route in the kernel's order. What is locked
-// ip(8) does not say in JSON.
+// metricWords returns a route's metrics in the kernel's order. ip(8) leaves "lock" out of its JSON.
 func metricWords(list []map[string]any) string {
 	var words []string
 	for _, m := range list {
@@ -350,7 +348,7 @@ func metricWords(list []map[string]any) string {
 	return strings.Join(words, " ")
 }
 
-// parseIPNeighbour reads `ip -N -j neigh`.
+// parseIPNeighbour parses `ip -N -j neigh`.
 func parseIPNeighbour(b []byte) ([]Neighbour, error) {
 	var list []ipNeighbour
 	if err := json.Unmarshal(b, &list); err != nil {
@@ -396,7 +394,7 @@ func hexNumber(s string) uint32 {
 	return uint32(n)
 }
 
-// numberOr gives the name of a number; what is no number already is a name.
+// numberOr returns the name of a number; anything else already is a name.
 func numberOr(s string, name func(int) string) string {
 	if n, err := strconv.Atoi(s); err == nil {
 		return name(n)
@@ -404,8 +402,8 @@ func numberOr(s string, name func(int) string) string {
 	return s
 }
 
-// etherAddr is an Ethernet address, "" for none: other link layers' are no use
-// here, and of loopback it is zero.
+// etherAddr is an Ethernet address, "" if none: other link layers' are no use here, and
+// loopback's is zero.
 func etherAddr(s string) string {
 	a, err := net.ParseMAC(s)
 	if err != nil || len(a) != 6 || a.String() == "00:00:00:00:00:00" {

@@ -17,7 +17,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// Where Open vSwitch and OVN keep their sockets when nothing else is said.
+// The default run directories of Open vSwitch and OVN.
 const (
 	DefaultOVSRunDir = "/var/run/openvswitch"
 	DefaultOVNRunDir = "/var/run/ovn"
@@ -28,18 +28,16 @@ const (
 	maxFile        = 16 << 20
 )
 
-// LocalConfig says where the host ovnctl runs on keeps things. All fields may
-// be left empty.
+// LocalConfig says where things are on the host ovnctl runs on. All fields are optional.
 type LocalConfig struct {
 	Name      string         // "local"
-	HostRoot  string         // the host's root directory, seen from a debug container
-	OVSRunDir string         // OVS_RUNDIR, as seen from here; of HostRoot, /var/run/openvswitch
-	OVNRunDir string         // OVN_RUNDIR, as seen from here; of HostRoot, /var/run/ovn
+	HostRoot  string         // the host's root as seen from a debug container
+	OVSRunDir string         // OVS_RUNDIR as seen here; in HostRoot, /var/run/openvswitch
+	OVNRunDir string         // OVN_RUNDIR as seen here; in HostRoot, /var/run/ovn
 	OVS       string         // remote of Open_vSwitch; db.sock in OVSRunDir
 	TLS       ovsdb.TLSFiles // for OVS
-	Timeout   time.Duration  // of each request; 5 s
-	// Getenv is the environment in which the daemons' other directories are
-	// looked up (OVS_LOGDIR, OVN_DBDIR, …); nil: none is named.
+	Timeout   time.Duration  // per request; 5 s
+	// Getenv looks up the daemons' other directories (OVS_LOGDIR, OVN_DBDIR, …); nil if none is set.
 	Getenv func(string) string
 }
 
@@ -49,8 +47,7 @@ type local struct {
 	spaces netnsFiles
 }
 
-// Local is the host ovnctl runs on: it speaks to sockets and to the kernel
-// itself and opens nothing before it is asked.
+// Local is the host ovnctl runs on: it talks to sockets and the kernel directly and opens nothing until asked.
 func Local(c LocalConfig) Host {
 	c.Name = cmp.Or(c.Name, "local")
 	c.OVSRunDir = cmp.Or(c.OVSRunDir, Resolve(c.HostRoot, DefaultOVSRunDir))
@@ -128,7 +125,7 @@ func (l *local) ReadFile(_ context.Context, path string) ([]byte, error) {
 	return readBounded(Resolve(l.HostRoot, path), maxFile)
 }
 
-// ofctlCommands are the commands of ovs-ofctl(8) that print each table.
+// ofctlCommands are the ovs-ofctl(8) commands that print each table.
 var ofctlCommands = map[DumpKind]string{
 	TLVMap: "dump-tlv-map",
 	Flows:  "dump-flows",
@@ -153,7 +150,7 @@ func checkDump(bridge string, kind DumpKind) error {
 	return nil
 }
 
-// run executes a command of this host; its error carries what the command said.
+// run executes a command on this host; its error includes the command's stderr.
 func run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	var out bytes.Buffer
 	if err := runTo(ctx, &out, name, args...); err != nil {
@@ -162,8 +159,8 @@ func run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// runSpooled is run for a command that prints much: into a file in memory, where the kernel has them. By a pipe, which
-// holds little, each 4 KiB would wake the one who reads.
+// runSpooled is run for commands with large output: it goes to a file in memory where the kernel supports that. A
+// small pipe would wake the reader every 4 KiB.
 func runSpooled(ctx context.Context, name string, args ...string) (string, error) {
 	var text strings.Builder
 	f, err := spool()
@@ -188,7 +185,7 @@ func runSpooled(ctx context.Context, name string, args ...string) (string, error
 	return text.String(), nil
 }
 
-// runTo is run with its output going to out.
+// runTo is run with its output sent to out.
 func runTo(ctx context.Context, out io.Writer, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.WaitDelay = time.Second
@@ -207,15 +204,15 @@ func runTo(ctx context.Context, out io.Writer, name string, args ...string) erro
 	return nil
 }
 
-// light are the control commands that a daemon answers at once, whatever it holds: they wait for a dump in
-// the daemon's queue as well as here.
+// light are the control commands that a daemon serves at once, whatever it holds: a dump in the daemon's queue
+// delays them in any case.
 var light = map[string]bool{
 	"version": true, "coverage/show": true, "upcall/show": true, "dpctl/show": true, "fdb/stats-show": true,
 	"dpctl/ct-get-nconns": true, "dpctl/ct-get-maxconns": true, "dpctl/ct-get-limits": true, "connection-status": true,
 }
 
-// gates lets one heavy request at a time through to each daemon: they answer in
-// their main thread and cannot be interrupted.
+// gates allows each daemon one heavy request at a time: daemons serve them in their main thread and cannot be
+// interrupted.
 type gates struct {
 	mu   sync.Mutex
 	gate map[string]chan struct{}
@@ -246,9 +243,8 @@ func (g *gates) of(daemon string) chan struct{} {
 	return g.gate[daemon]
 }
 
-// HostPath is how the host below root calls a path that is seen from here: the
-// reverse of Resolve, of paths without links. One that is not below root is
-// returned as it is.
+// HostPath translates a path seen from here to the path on the host at root: the reverse of Resolve, for paths
+// without links. A path not below root is returned unchanged.
 func HostPath(root, path string) string {
 	root = strings.TrimRight(root, "/")
 	if below, ok := strings.CutPrefix(path, root); ok && root != "" && (below == "" || below[0] == '/') {
@@ -257,9 +253,8 @@ func HostPath(root, path string) string {
 	return path
 }
 
-// Resolve is where a path of the host below root is seen from here: symbolic
-// links are followed as a process chrooted there would, so that none leads out
-// of the root. An empty root is our own.
+// Resolve returns where a path of the host at root is seen from here. Symbolic links are followed as a process
+// chrooted there would, so none leads out of the root. An empty root is our own.
 func Resolve(root, path string) string {
 	if root == "" {
 		return path
@@ -274,7 +269,7 @@ func Resolve(root, path string) string {
 		}
 		next := filepath.Join(at, name) // ".." at the root stays there
 		target, err := os.Readlink(filepath.Join(root, next))
-		if links++; err != nil || links > 255 { // no link, or nothing there: opening it will say
+		if links++; err != nil || links > 255 { // no link, or not found: open will report it
 			at = next
 			continue
 		}

@@ -78,20 +78,20 @@ func (l *local) Daemons(ctx context.Context) ([]Daemon, error) {
 	return list, nil
 }
 
-// askVersion asks the daemon behind a control socket for its version and waits for half of the deadline, since other
-// requests need some too. If another command of ours keeps the daemon busy, it is asked again afterwards.
+// askVersion asks the daemon behind a control socket for its version and waits half the deadline, since other
+// requests need time too. If another of our commands keeps the daemon busy, it asks again afterwards.
 func (l *local) askVersion(ctx context.Context, d *Daemon) {
 	reply, err := l.version(ctx, d)
 	if errors.Is(err, context.DeadlineExceeded) && l.busy.held(d.Name) {
 		leave, gaveUp := l.busy.enter(ctx, d.Name)
 		if gaveUp != nil {
-			return // the caller did
+			return // caller gave up
 		}
 		defer leave()
 		reply, err = l.version(ctx, d)
 	}
 	switch {
-	case err == nil || isRefusal(err): // an answer either way
+	case err == nil || isRefusal(err): // a reply either way
 		d.State, d.Version = Answers, versionOf(reply)
 	case errors.Is(err, context.DeadlineExceeded):
 		d.State = Hung
@@ -170,7 +170,7 @@ func (l *local) Glob(_ context.Context, pattern string) ([]string, error) {
 	})
 }
 
-// glob returns the paths that match a pattern. in names what is in a directory, as far as it may match an element.
+// glob returns the paths that match a pattern. in lists a directory's names; it may omit those that cannot match.
 func glob(pattern string, in func(dir, part string) []string) ([]string, error) {
 	parts, err := globParts(pattern)
 	if err != nil {
@@ -191,7 +191,7 @@ func glob(pattern string, in func(dir, part string) []string) ([]string, error) 
 	return found, nil
 }
 
-// matching are the paths of those names in a directory that match an element.
+// matching are the paths of the names in a directory that match an element.
 func matching(dir, part string, names []string) []string {
 	var paths []string
 	for _, name := range names {
@@ -202,7 +202,7 @@ func matching(dir, part string, names []string) []string {
 	return paths
 }
 
-// globParts splits a pattern of absolute paths into its elements.
+// globParts splits an absolute path pattern into its elements.
 func globParts(pattern string) ([]string, error) {
 	if _, err := path.Match(pattern, ""); err != nil || !strings.HasPrefix(pattern, "/") || strings.ContainsAny(pattern, "\x00\n") {
 		return nil, fmt.Errorf("%q is not a pattern of absolute paths", pattern)

@@ -15,8 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcRoot is where the processes of the host below root are seen: in its proc,
-// if one is mounted there, else in our own.
+// ProcRoot is where the processes of the host at root are visible: in its proc if mounted there, else in ours.
 func ProcRoot(root string) string {
 	return kernelRoot(root, "/proc", unix.PROC_SUPER_MAGIC)
 }
@@ -29,7 +28,7 @@ func kernelRoot(root, dir string, magic int64) string {
 	return dir
 }
 
-// readKernel reads what the kernel shows as a file below /proc or /sys.
+// readKernel reads a kernel file below /proc or /sys.
 func (l *local) readKernel(path string) (b []byte, err error) {
 	inside := func() error {
 		if rest, ok := strings.CutPrefix(path, "/proc/net/"); ok { // a link to the first thread's
@@ -49,7 +48,7 @@ func (l *local) readKernel(path string) (b []byte, err error) {
 	return readBounded(path, maxFile)
 }
 
-// run executes a command of the host: below a host root that of the host itself.
+// run executes a command of the host: with a host root, in the host itself.
 func (l *local) run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	if l.HostRoot == "" {
 		return run(ctx, name, args...)
@@ -88,7 +87,7 @@ func (l *local) Processes(ctx context.Context) ([]Process, error) {
 	read := func(pid, name string) string {
 		b, err := readProc(filepath.Join(proc, pid, name), buf)
 		if err != nil {
-			return "" // the process is gone, or not ours to see
+			return "" // the process is gone or not visible
 		}
 		buf = b[:0]
 		return string(b)
@@ -99,7 +98,7 @@ func (l *local) Processes(ctx context.Context) ([]Process, error) {
 	}
 	boot := bootTime(read("", "stat"))
 	firstCgroup, firstPidNS := mainCgroup(read("1", "cgroup")), link("1", "ns/pid")
-	if firstPidNS == "" { // not ours to see
+	if firstPidNS == "" { // not visible
 		firstPidNS = link("self", "ns/pid")
 	}
 	var list []Process
@@ -128,7 +127,7 @@ func (l *local) Processes(ctx context.Context) ([]Process, error) {
 	return list, ctx.Err()
 }
 
-// daemonPIDs are the processes whose name may be that of a daemon. A host has thousands of others.
+// daemonPIDs lists the processes whose name may be a daemon's. A host has thousands of others.
 func daemonPIDs(proc string) ([]int, error) {
 	dir, err := os.Open(proc)
 	if err != nil {
@@ -149,13 +148,13 @@ func daemonPIDs(proc string) ([]int, error) {
 		}
 		if comm, err = readProc(proc+"/"+name+"/comm", comm[:0]); err == nil && daemonComm(strings.TrimSpace(string(comm))) {
 			pids = append(pids, pid)
-		} // else it is another, is gone, or not ours to see
+		} // else it is another's, gone, or not visible
 	}
 	return pids, nil
 }
 
-// kernelThreads are the children of kthreadd, process 2 wherever they are seen: often most of a host's processes. None
-// are known where the kernel does not list children.
+// kernelThreads are the children of kthreadd, always process 2 where visible: often most of a host's processes. It
+// is empty where the kernel does not list children.
 func kernelThreads(proc string) map[string]bool {
 	threads := map[string]bool{}
 	if comm, err := readProc(proc+"/2/comm", nil); err != nil || string(comm) != "kthreadd\n" {
@@ -168,8 +167,8 @@ func kernelThreads(proc string) map[string]bool {
 	return threads
 }
 
-// readProc appends to b a file that the kernel makes up as it is read, without what os.File does for files that
-// are kept: they are read by the hundred.
+// readProc appends to b a file that the kernel generates on read, without os.File's overhead for regular files:
+// they are read by the hundred.
 func readProc(path string, b []byte) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

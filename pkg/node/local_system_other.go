@@ -24,7 +24,7 @@ func (l *local) run(ctx context.Context, name string, args ...string) ([]byte, e
 	return run(ctx, name, args...)
 }
 
-// ProcRoot is where the processes of the host below root are seen.
+// ProcRoot is where the processes of the host at root are visible.
 func ProcRoot(root string) string {
 	if proc := filepath.Join("/", root, "proc"); root != "" {
 		if _, err := os.Stat(filepath.Join(proc, "self")); err == nil {

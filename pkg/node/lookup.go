@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// lookup routes a packet as the host's kernel would: from the rules, tables
-// and settings as they were saved. Where the kernel chooses by what is not in
-// them it is ErrUnavailable.
+// lookup routes a packet as the host's kernel would, using the saved rules, tables and settings. It returns
+// ErrUnavailable where the kernel's choice depends on anything else.
 func (n *Network) lookup(q RouteQuery) (*Route, error) {
 	if special(q.Dst) || q.Src.IsValid() && special(q.Src) || !n.whole(q.Dst.Is6()) {
 		return nil, unavailable("the saved routes do not tell")
@@ -32,8 +31,8 @@ func special(a netip.Addr) bool {
 	return a.IsMulticast() || a.IsUnspecified() || a.IsLinkLocalUnicast() || a.IsLoopback() || a == netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }
 
-// arriving routes a packet that arrives: its source may be refused, and of IPv4
-// whether the host forwards it at all is part of the result.
+// arriving routes a packet that arrives: its source may be refused, and for IPv4 the result includes whether the
+// host forwards at all.
 func (n *Network) arriving(q RouteQuery) (*Route, error) {
 	if n.Link(q.Iif) == nil || !q.Src.IsValid() || n.owns(q.Src) {
 		return nil, unavailable("the saved routes do not cover packets from %s that come in by %s", q.Src, q.Iif)
@@ -61,8 +60,7 @@ func (n *Network) arriving(q RouteQuery) (*Route, error) {
 	return arrived(q, r)
 }
 
-// arrived is what the kernel says of a packet that arrives; it does not choose a
-// source.
+// arrived is the kernel's reply for a packet that arrives; it does not choose a source.
 func arrived(q RouteQuery, r Route) (*Route, error) {
 	switch r.Type {
 	case "unicast":
@@ -77,8 +75,8 @@ func arrived(q RouteQuery, r Route) (*Route, error) {
 	return answerRoute(q, r), nil
 }
 
-// refuses reports whether the kernel takes the source of an IPv4 packet for forged:
-// rp_filter, as ip-sysctl has it, looks up the path back.
+// refuses reports whether the kernel rejects an IPv4 packet's source as forged: rp_filter (see ip-sysctl) looks up
+// the path back.
 func (n *Network) refuses(q RouteQuery, r Route) (bool, error) {
 	filter, known := n.RPFilter(q.Iif)
 	if !known {
@@ -100,8 +98,7 @@ func (n *Network) refuses(q RouteQuery, r Route) (bool, error) {
 	return way.Type != "unicast" || filter == 1 && way.Dev != q.Iif, nil
 }
 
-// byRules goes through the rules and the tables that they lead to; of a packet for
-// which there is none the type is "none".
+// byRules walks the rules and the tables they lead to; the type is "none" if no route matches.
 func (n *Network) byRules(q RouteQuery) (Route, error) {
 	from := 0
 	for _, rule := range n.Rules {
@@ -129,16 +126,16 @@ func (n *Network) byRules(q RouteQuery) (Route, error) {
 	return Route{Type: "none"}, nil
 }
 
-// localTable is where the kernel keeps the addresses that are the host's own.
+// localTable holds the host's own addresses.
 const localTable = 255
 
-// whole reports whether there are all tables of a family, and not only the main one as `ip route` prints it.
+// whole reports whether all tables of a family are known, not just main as `ip route` prints it.
 func (n *Network) whole(v6 bool) bool {
 	return slices.ContainsFunc(n.Rules, func(r Rule) bool { return (r.Family == 6) == v6 && r.Table == localTable }) &&
 		slices.ContainsFunc(n.Routes, func(r Route) bool { return r.Dst.Addr().Is6() == v6 && r.Table == localTable })
 }
 
-// takes reports whether a rule is for a packet; not sure: it looks at what a RouteQuery does not have.
+// takes reports whether a rule matches a packet; not sure if it matches on what a RouteQuery lacks.
 func (r Rule) takes(q RouteQuery) (takes, sure bool) {
 	mask := r.Mask
 	if mask == 0 && r.Mark != 0 {
@@ -148,9 +145,9 @@ func (r Rule) takes(q RouteQuery) (takes, sure bool) {
 	further := false
 	for words := strings.Fields(r.More); len(words) > 0; words = words[min(2, len(words)):] {
 		switch words[0] {
-		case "tos", "ipproto", "sport", "dport": // a lookup has none of them
+		case "tos", "ipproto", "sport", "dport": // a lookup has none
 			other = true
-		case "protocol": // who made the rule
+		case "protocol": // the rule's origin
 		default:
 			further = true
 		}
@@ -170,7 +167,7 @@ func (r Rule) takes(q RouteQuery) (takes, sure bool) {
 	return !r.Not, true
 }
 
-// inTable finds the route of a table for a packet; nil: it has none.
+// inTable finds a table's route for a packet, nil if it has none.
 func (n *Network) inTable(table int, q RouteQuery) (*Route, error) {
 	var best []*Route
 	for i := range n.Routes {
@@ -194,7 +191,7 @@ func (n *Network) inTable(table int, q RouteQuery) (*Route, error) {
 	return best[0], nil
 }
 
-// answer is what the kernel says of a packet that it sends by a route.
+// answer is the kernel's reply for a packet it sends by a route.
 func (n *Network) answer(q RouteQuery, r Route) *Route {
 	switch r.Type {
 	case "none", "blackhole", "unreachable", "prohibit":
@@ -210,7 +207,7 @@ func (n *Network) answer(q RouteQuery, r Route) *Route {
 	return answerRoute(q, r)
 }
 
-// source is the address that the kernel sends from by a route that names none; it is not valid where that is not certain.
+// source is the address that the kernel sends from by a route that names none; invalid if uncertain.
 func (n *Network) source(dst netip.Addr, r Route) netip.Addr {
 	var own []netip.Addr
 	for _, a := range n.Addresses {

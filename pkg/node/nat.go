@@ -6,19 +6,19 @@ import "strings"
 type NATRule struct {
 	Family string `json:"family"`         // "ip", "ip6", "inet"
 	Table  string `json:"table"`          // "nat", "ovn-kubernetes", …
-	Chain  string `json:"chain"`          // as named; a base chain has a Hook
+	Chain  string `json:"chain"`          // its name; a base chain has a Hook
 	Hook   string `json:"hook,omitempty"` // "prerouting", "postrouting", …; "" for a chain that others jump to
 	Action string `json:"action"`         // "masquerade", "snat", "dnat" or "redirect"
 	Text   string `json:"text"`           // the rule as nft(8) or iptables-save(8) lists it, without counters
 }
 
-// natActions are the words of a rule that translate, with iptables' targets.
+// natActions are the words of translating rules, with iptables' targets.
 var natActions = map[string]string{
 	"masquerade": "masquerade", "snat": "snat", "dnat": "dnat", "redirect": "redirect",
 	"MASQUERADE": "masquerade", "SNAT": "snat", "DNAT": "dnat", "REDIRECT": "redirect", "NETMAP": "dnat",
 }
 
-// natRules finds the translating rules in the chains of a packet filter.
+// natRules finds the translating rules in a packet filter's chains.
 func natRules(chains []Chain) []NATRule {
 	var rules []NATRule
 	for _, c := range chains {
@@ -31,8 +31,8 @@ func natRules(chains []Chain) []NATRule {
 	return rules
 }
 
-// natAction finds the word of a rule that translates: of iptables its target, else one outside of quoted text (comments,
-// interface names). The quotes of `xt target "MASQUERADE"` are the exception.
+// natAction finds the word that makes a rule translate: the target for iptables, else one outside quoted text
+// (comments, interface names). The quotes of `xt target "MASQUERADE"` are the exception.
 func natAction(c Chain, words []string) string {
 	switch {
 	case c.Legacy && c.Table == "nat":
@@ -55,7 +55,7 @@ func natAction(c Chain, words []string) string {
 	return ""
 }
 
-// after is the word that follows key, "" when there is none.
+// after returns the word after key, "" if there is none.
 func after(words []string, key string) string {
 	for i, w := range words[:max(len(words)-1, 0)] {
 		if w == key {

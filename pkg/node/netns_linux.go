@@ -21,7 +21,7 @@ func statNetns(path string) (netnsFile, error) {
 		return netnsFile{}, &os.PathError{Op: "stat", Path: path, Err: err}
 	}
 	f := netnsFile{path: path, dev: st.Dev, ino: st.Ino}
-	// A short name for people: pod1 of /run/netns/pod1, /proc/1/ns/net.
+	// A short name to display: pod1 for /run/netns/pod1, /proc/1/ns/net.
 	if strings.Contains(path, "/netns/") {
 		f.name = filepath.Base(path)
 	} else {
@@ -43,8 +43,7 @@ func (f netnsFile) open() (netns.NsHandle, error) {
 	return ns, nil
 }
 
-// idSeenFrom is the number by which the namespace of h knows f, negative when
-// it does not.
+// idSeenFrom is the number by which the namespace of h knows f, negative if it does not.
 func (f netnsFile) idSeenFrom(h *netlink.Handle) (int, error) {
 	ns, err := f.open()
 	if err != nil {
@@ -54,8 +53,8 @@ func (f netnsFile) idSeenFrom(h *netlink.Handle) (int, error) {
 	return h.GetNetNsIdByFd(int(ns))
 }
 
-// inside runs do in the namespace: sockets that it opens, commands that it starts and
-// files below /proc/sys/net that it reads are of the namespace.
+// inside runs do in the namespace: the sockets it opens, the commands it starts and the files below /proc/sys/net
+// it reads belong to the namespace.
 func (f netnsFile) inside(do func() error) error {
 	if f.path == "" {
 		return do()
@@ -67,8 +66,8 @@ func (f netnsFile) inside(do func() error) error {
 	defer ns.Close() //nolint:errcheck // only read
 	result := make(chan error, 1)
 	go func() {
-		// The thread ends with this goroutine: it is never unlocked, so
-		// that no other goroutine can find itself in the namespace.
+		// The thread ends with this goroutine: it is never unlocked, so no other goroutine can end up in the
+		// namespace.
 		runtime.LockOSThread()
 		if err := netns.Set(ns); err != nil {
 			result <- fmt.Errorf("network namespace %s: %w: run as root", f.name, err)
@@ -79,7 +78,7 @@ func (f netnsFile) inside(do func() error) error {
 	return <-result
 }
 
-// withHandle has do run with a netlink handle of the namespace that it is run in.
+// withHandle runs do with a netlink handle of the current namespace.
 func withHandle(do func(*netlink.Handle) error) func() error {
 	return func() error {
 		h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
@@ -94,8 +93,8 @@ func withHandle(do func(*netlink.Handle) error) func() error {
 	}
 }
 
-// inside runs do where the host's network is: in the namespace of
-// ovs-vswitchd, if that can be seen, else in that of the host's first process.
+// inside runs do in the host's network: in the namespace of ovs-vswitchd if visible, else of the host's first
+// process.
 func (l *local) inside(do func() error) error {
 	f, err := l.netns()
 	if err != nil {
@@ -108,9 +107,8 @@ func (l *local) inside(do func() error) error {
 	return f.inside(do)
 }
 
-// netns is where the host's network is; the zero value: where we are. What was
-// found is asked about again only when it is gone: each question costs ovs-vswitchd
-// a connection, and doctor asks the kernel twenty times.
+// netns is the namespace of the host's network, the zero value if it is ours. It is looked up again only when
+// gone: each lookup costs ovs-vswitchd a connection, and doctor queries the kernel twenty times.
 func (l *local) netns() (netnsFile, error) {
 	l.spaces.Lock()
 	known := l.spaces.host
@@ -145,14 +143,14 @@ func (l *local) findHostNetns() (netnsFile, error) {
 		return f, nil
 	}
 	proc := ProcRoot(l.HostRoot)
-	if l.HostRoot == "" || proc == "/proc" { // without a proc of its own it is the host we are on
+	if l.HostRoot == "" || proc == "/proc" { // without a proc of its own it is the host we run on
 		return netnsFile{}, nil
 	}
 	return statNetns(filepath.Join(proc, "1/ns/net"))
 }
 
-// listener is the process that listens on a socket, as numbered here, which no
-// pidfile tells; 0 when there is none or it is of a PID namespace out of sight.
+// listener is the PID, as numbered here, of the process listening on a socket, which no pidfile gives; 0 if there
+// is none or its PID namespace is not visible.
 func listener(path string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

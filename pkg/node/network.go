@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// A Network is what the kernel of a host knows of its network, each list in a
-// fixed order.
+// A Network is the kernel's view of a host's network, each list in a fixed order.
 type Network struct {
 	Links      []Link      `json:"links"`
 	Addresses  []Address   `json:"addresses"`
@@ -19,9 +18,8 @@ type Network struct {
 	Rules      []Rule      `json:"rules"`
 	Neighbours []Neighbour `json:"neighbours"`
 
-	// Sysctl holds net/ipv4/ip_forward and, per interface (and "all" and
-	// "default"), the settings of sysctlKeys: forwarding, rp_filter,
-	// accept_ra, disable_ipv6 and others. What could not be read is absent.
+	// Sysctl holds net/ipv4/ip_forward and, per interface (and "all" and "default"), the settings of sysctlKeys:
+	// forwarding, rp_filter, accept_ra, disable_ipv6 and others. Unreadable settings are absent.
 	Sysctl map[string]string `json:"sysctl"`
 }
 
@@ -35,25 +33,25 @@ type Link struct {
 	Up        bool   `json:"up"`                 // administratively
 	Oper      string `json:"oper"`               // operstate: "up", "down", "unknown", "lowerlayerdown", …
 	Master    string `json:"master,omitempty"`   // the bridge, bond, VRF or datapath it belongs to
-	PeerIndex int    `json:"peer,omitempty"`     // index of a veth's other end or of the parent; 0: none
+	PeerIndex int    `json:"peer,omitempty"`     // index of a veth's other end or the parent; 0: none
 	PeerNetns *int   `json:"peerNetns,omitzero"` // nsid of the peer's namespace; nil: this one
 }
 
 // An Address is an address of an interface, ip-address(8).
 type Address struct {
 	Link   string       `json:"link"`
-	Prefix netip.Prefix `json:"prefix"`         // the address itself with its prefix length
-	Peer   netip.Addr   `json:"peer,omitzero"`  // of a point-to-point address
+	Prefix netip.Prefix `json:"prefix"`         // the address with its prefix length
+	Peer   netip.Addr   `json:"peer,omitzero"`  // point-to-point only
 	Scope  string       `json:"scope"`          // "global", "link", "host", …
 	Flags  []string     `json:"flags,omitzero"` // "dadfailed", "deprecated", "dynamic", "secondary", "tentative", "noprefixroute", …
 
 	Broadcast netip.Addr `json:"broadcast,omitzero"`
-	Label     string     `json:"label,omitempty"`   // of IPv4, unless it is the link's name
+	Label     string     `json:"label,omitempty"`   // IPv4, unless it is the link's name
 	Metric    int        `json:"metric,omitempty"`  // of the route that comes with it
-	Lifetime  *Lifetime  `json:"lifetime,omitzero"` // nil: it stays
+	Lifetime  *Lifetime  `json:"lifetime,omitzero"` // nil: permanent
 }
 
-// A Lifetime is how long an address is good for, in seconds from when it was read.
+// A Lifetime is how long an address remains valid, in seconds from the read.
 type Lifetime struct {
 	Valid     uint32 `json:"valid"`
 	Preferred uint32 `json:"preferred"` // 0: the address is deprecated
@@ -72,7 +70,7 @@ type Route struct {
 	// "none", when no entry matches, and "martian", when the kernel refuses
 	// the source on that interface (rp_filter).
 	Type     string       `json:"type"`
-	Dst      netip.Prefix `json:"dst"` // of a lookup: the address asked for
+	Dst      netip.Prefix `json:"dst"` // for a lookup, the address queried
 	Table    int          `json:"table,omitempty"`
 	Via      netip.Addr   `json:"via,omitzero"`
 	Dev      string       `json:"dev,omitempty"`
@@ -80,16 +78,16 @@ type Route struct {
 	Metric   int          `json:"metric,omitempty"`
 	Protocol string       `json:"protocol,omitempty"` // "kernel", "boot", "static", "ra", … or its number
 	Scope    string       `json:"scope,omitempty"`
-	Hops     []NextHop    `json:"hops,omitzero"`  // of a multipath route, instead of Via and Dev
+	Hops     []NextHop    `json:"hops,omitzero"`  // multipath, instead of Via and Dev
 	Flags    []string     `json:"flags,omitzero"` // "dead", "linkdown", "onlink"
 
-	From    netip.Prefix `json:"from,omitzero"`     // the sources it is for, IPv6 only
-	TOS     int          `json:"tos,omitempty"`     // the type of service it is for, IPv4 only
+	From    netip.Prefix `json:"from,omitzero"`     // source prefix, IPv6 only
+	TOS     int          `json:"tos,omitempty"`     // type of service it applies to, IPv4 only
 	Pref    string       `json:"pref,omitempty"`    // of a router, IPv6 only: "low" or "high"
 	Metrics string       `json:"metrics,omitempty"` // "mtu lock 1400 advmss 1360", as ip-route(8) takes them
-	NextHop int          `json:"nhid,omitempty"`    // of the nexthop object that Via and Dev, or Hops, were written from
-	Expires int          `json:"expires,omitempty"` // seconds from when it was read, IPv6 only
-	// Beyond are the attributes that a Route does not hold: "encap", "realm".
+	NextHop int          `json:"nhid,omitempty"`    // the nexthop object that Via and Dev, or Hops, come from
+	Expires int          `json:"expires,omitempty"` // seconds from the read, IPv6 only
+	// Beyond names the attributes that a Route cannot hold: "encap", "realm".
 	Beyond string `json:"beyond,omitempty"`
 }
 
@@ -114,13 +112,13 @@ type Rule struct {
 	Mask     uint32       `json:"mask,omitempty"` // of Mark
 	Table    int          `json:"table,omitempty"`
 	Goto     int          `json:"goto,omitempty"`
-	// More are further selectors and actions as ip-rule(8) takes them, with numbers
-	// for names: "ipproto 6 dport 80", "suppress_prefixlength 0", "action blackhole".
+	// More holds further selectors and actions as ip-rule(8) takes them, with numbers for names: "ipproto 6 dport
+	// 80", "suppress_prefixlength 0", "action blackhole".
 	More string `json:"more,omitempty"`
 }
 
-// A Neighbour is an entry of the ARP or ND cache, ip-neighbour(8), permanent
-// and learned, without the kernel's own for multicast and loopback.
+// A Neighbour is an ARP or ND cache entry, ip-neighbour(8), permanent or learned, without the kernel's own for
+// multicast and loopback.
 type Neighbour struct {
 	Link  string     `json:"link"`
 	Addr  netip.Addr `json:"addr"`
@@ -128,7 +126,7 @@ type Neighbour struct {
 	State string     `json:"state"` // "reachable", "stale", "failed", "permanent", …
 }
 
-// Link finds an interface by name, nil when there is none.
+// Link finds an interface by name, nil if not found.
 func (n *Network) Link(name string) *Link {
 	for i := range n.Links {
 		if n.Links[i].Name == name {
@@ -138,8 +136,8 @@ func (n *Network) Link(name string) *Link {
 	return nil
 }
 
-// Forwards reports whether the host passes on packets of a family that arrive on
-// an interface. Known is false when the setting could not be read.
+// Forwards reports whether the host forwards packets of a family that arrive on an interface. Known is false if
+// the setting could not be read.
 func (n *Network) Forwards(link string, v6 bool) (forwards, known bool) {
 	key := "net/ipv4/conf/" + link + "/forwarding"
 	if v6 {
@@ -149,9 +147,8 @@ func (n *Network) Forwards(link string, v6 bool) (forwards, known bool) {
 	return v != 0, known
 }
 
-// RPFilter is the reverse path filter in force on an interface, IPv4 only:
-// 0 off, 1 strict, 2 loose. The kernel takes the larger of the interface's own
-// value and that of "all".
+// RPFilter is the reverse path filter in effect on an interface, IPv4 only: 0 off, 1 strict, 2 loose. The kernel
+// takes the larger of the interface's value and that of "all".
 func (n *Network) RPFilter(link string) (mode int, known bool) {
 	own, ok := n.sysctl("net/ipv4/conf/" + link + "/rp_filter")
 	all, okAll := n.sysctl("net/ipv4/conf/all/rp_filter")
@@ -167,8 +164,7 @@ func (n *Network) sysctl(key string) (int, bool) {
 	return v, err == nil
 }
 
-// sort puts n into the order that its readers rely on, whatever order the
-// kernel or ip(8) listed it in.
+// sort puts n into the order its readers rely on, regardless of how the kernel or ip(8) listed it.
 func (n *Network) sort() {
 	slices.SortFunc(n.Links, func(a, b Link) int { return cmp.Compare(a.Index, b.Index) })
 	// The kernel prefers the first address of a link: keep its order.
@@ -177,7 +173,7 @@ func (n *Network) sort() {
 		return cmp.Or(cmp.Compare(a.Table, b.Table), a.Dst.Addr().Compare(b.Dst.Addr()), cmp.Compare(a.Dst.Bits(), b.Dst.Bits()),
 			cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.Dev, b.Dev), cmp.Compare(a.Type, b.Type), a.Via.Compare(b.Via), a.Src.Compare(b.Src))
 	})
-	// Rules of one priority apply in the order they were added: keep it.
+	// Rules of equal priority apply in the order they were added: keep it.
 	slices.SortStableFunc(n.Rules, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(a.Priority, b.Priority))
 	})
@@ -186,7 +182,7 @@ func (n *Network) sort() {
 	})
 }
 
-// sysctlKeys are the patterns below /proc/sys of what Network.Sysctl holds.
+// sysctlKeys are the patterns below /proc/sys that Network.Sysctl holds.
 var sysctlKeys = []string{
 	"net/ipv4/ip_forward",
 	"net/ipv4/conf/*/forwarding",
@@ -202,13 +198,13 @@ var sysctlKeys = []string{
 	"net/ipv6/conf/*/proxy_ndp",
 }
 
-// validLink reports whether the kernel would take name as that of an interface.
+// validLink reports whether the kernel would accept name for an interface.
 func validLink(name string) bool {
 	return name != "" && len(name) < 16 && name != "." && name != ".." &&
 		!strings.HasPrefix(name, "-") && !strings.ContainsAny(name, "/: \t\n\v\f\r\x00")
 }
 
-// The numbers of rtnetlink(7) with the names of ip(8).
+// Numbers of rtnetlink(7) with ip(8)'s names.
 var (
 	routeTypes     = []string{"unspec", "unicast", "local", "broadcast", "anycast", "multicast", "blackhole", "unreachable", "prohibit", "throw", "nat", "xresolve"}
 	routeProtocols = map[int]string{0: "", 1: "redirect", 2: "kernel", 3: "boot", 4: "static", 8: "gated", 9: "ra", 10: "mrt", 11: "zebra", 12: "bird", 13: "dnrouted", 14: "xorp", 15: "ntk", 16: "dhcp", 18: "keepalived", 42: "babel", 186: "bgp", 187: "isis", 188: "ospf", 189: "rip", 192: "eigrp"}
@@ -236,8 +232,7 @@ func scopeName(n int) string {
 	return strconv.Itoa(n)
 }
 
-// number is the number that a name of one of these maps stands for; what is no
-// name is a number.
+// number returns the number of a name in one of these maps; anything else is parsed as a number.
 func number(names map[int]string, name string) int {
 	for n, s := range names {
 		if s == name {
@@ -248,7 +243,7 @@ func number(names map[int]string, name string) int {
 	return n
 }
 
-// lifetimeOf is nil for an address that stays.
+// lifetimeOf is nil for a permanent address.
 func lifetimeOf(valid, preferred uint32) *Lifetime {
 	if valid == Forever && preferred == Forever {
 		return nil

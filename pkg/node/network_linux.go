@@ -41,7 +41,7 @@ func (l *local) Route(_ context.Context, q RouteQuery) (r *Route, err error) {
 	return r, nil
 }
 
-// readNetwork reads what the thread's namespace has; its settings from where /proc/sys is seen, unless that is empty.
+// readNetwork reads the thread's namespace, and its settings from sysctls, the path of /proc/sys, unless empty.
 func readNetwork(sysctls string) (*Network, error) {
 	k, err := dialKernel()
 	if err != nil {
@@ -78,7 +78,7 @@ func readNetwork(sysctls string) (*Network, error) {
 	return n, nil
 }
 
-// skipStats has the kernel leave counters out, which are most of what it has to say of a link: RTEXT_FILTER_SKIP_STATS.
+// skipStats has the kernel omit counters, the bulk of a link's message: RTEXT_FILTER_SKIP_STATS.
 const skipStats = 1 << 3
 
 // readLinks returns the names by index.
@@ -177,11 +177,11 @@ func readRules(k *kernel, n *Network) error {
 	return nil
 }
 
-// ofIP reports whether a route or a rule is of a family that is shown: who asks for those of all families is told of MPLS
-// and multicast routing, too.
+// ofIP reports whether a route or rule is of a family we show: a request for all families also returns MPLS and
+// multicast routing.
 func ofIP(m []byte) bool { return len(m) > 0 && (m[0] == unix.AF_INET || m[0] == unix.AF_INET6) }
 
-// A kernel is asked over one socket, of the namespace of the thread that made it.
+// A kernel is queried over one socket, in the namespace of the thread that made it.
 type kernel struct{ socket *nl.SocketHandle }
 
 func dialKernel() (*kernel, error) {
@@ -200,7 +200,7 @@ func dialKernel() (*kernel, error) {
 
 func (k *kernel) close() { k.socket.Close() }
 
-// dump asks for all of a kind, and again, up to a few times, if the kernel says that a change came between.
+// dump requests all objects of a kind, and retries a few times if the kernel reports a change in between.
 func (k *kernel) dump(get, answer uint16, of ...nl.NetlinkRequestData) ([][]byte, error) {
 	for try := 0; ; try++ {
 		req := nl.NewNetlinkRequest(int(get), unix.NLM_F_DUMP)
@@ -239,11 +239,11 @@ func readNeighbours(k *kernel, n *Network, names map[int]string) error {
 	return nil
 }
 
-// A router asks the kernel of one namespace for routes.
+// A router asks one namespace's kernel for routes.
 type router struct{ *netlink.Handle }
 
-// lookup asks the kernel for the route of a packet. It answers some kinds of
-// route by an error number; those are turned back into the kinds.
+// lookup asks the kernel for a packet's route. The kernel reports some route types as error numbers; these are
+// mapped back to the types.
 func (h router) lookup(q RouteQuery) (*Route, error) {
 	opts := &netlink.RouteGetOptions{Iif: q.Iif, Mark: q.Mark}
 	if q.Src.IsValid() {
@@ -302,7 +302,7 @@ func addrOf(ip net.IP) netip.Addr {
 	return a.Unmap()
 }
 
-// readSysctls reads the settings of sysctlKeys. Those of the links are in the kernel's messages of the links: a hundred
+// readSysctls reads the settings of sysctlKeys. Those of links come with the kernel's link messages: a hundred
 // links have a thousand such files.
 func readSysctls(root string, links [][]byte) (map[string]string, error) {
 	values := map[string]string{}

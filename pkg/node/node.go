@@ -9,17 +9,16 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// ErrUnavailable says that a source does not hold what was asked for: a saved
-// directory without that file, a host without that tool. The error that wraps
-// it names what would settle the question.
+// ErrUnavailable means that a source lacks what was requested: a saved directory without the file, a host without
+// the tool. The wrapping error names what would provide it.
 var ErrUnavailable = errors.New("not in this source")
 
 func unavailable(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrUnavailable)
 }
 
-// A DumpKind names one of the OpenFlow tables of a bridge that ovs-ofctl(8)
-// prints; its text form is that of the files in a saved directory.
+// A DumpKind names an OpenFlow table of a bridge that ovs-ofctl(8) prints; its text is what a saved directory
+// holds.
 type DumpKind string
 
 // The tables a Host can dump.
@@ -31,24 +30,21 @@ const (
 	Meters DumpKind = "meters"  // dump-meters
 )
 
-// A Host is one machine (or network namespace) that runs Open vSwitch. Its
-// methods may be called concurrently; each ends with the context or with the
-// host's own deadline, whichever is first.
+// A Host is a node (or network namespace) that runs Open vSwitch. Its methods may be called concurrently; each
+// ends with the context or the host's own deadline, whichever is first.
 type Host interface {
 	// Name is Chassis.hostname, the system-id, or "local".
 	Name() string
-	// Origin is where the replies come from, for people: "local",
-	// "node-exec: ssh node1", "saved/node1".
+	// Origin is where the replies come from, for display: "local", "node-exec: ssh node1", "saved/node1".
 	Origin() string
 	// Vswitch opens the host's Open_vSwitch database. The caller closes it.
 	Vswitch(ctx context.Context) (ovsdb.Reader, error)
-	// Control sends a command to a daemon's control socket (ovs-appctl(8)).
-	// Daemons are "ovs-vswitchd", "ovsdb-server", "ovn-controller",
-	// "ovn-northd", "ovnnb_db", "ovnsb_db". A daemon that refuses the command
-	// gives a *ControlError. One command per daemon is under way at a time.
+	// Control sends a command to a daemon's control socket (ovs-appctl(8)). Daemons are "ovs-vswitchd",
+	// "ovsdb-server", "ovn-controller", "ovn-northd", "ovnnb_db", "ovnsb_db". A daemon's refusal is a
+	// *ControlError. Each daemon gets one command at a time.
 	Control(ctx context.Context, daemon, command string, args ...string) (string, error)
-	// Dump is an OpenFlow table of a bridge as ovs-ofctl(8) prints it with
-	// the highest protocol version the bridge speaks.
+	// Dump is an OpenFlow table of a bridge as ovs-ofctl(8) prints it with the highest protocol version the
+	// bridge speaks.
 	Dump(ctx context.Context, bridge string, kind DumpKind) (string, error)
 	// Network is the kernel's view: links, addresses, routes of all tables,
 	// rules, neighbours and the forwarding settings.
@@ -59,17 +55,16 @@ type Host interface {
 	// NAT lists the host's own rules that may translate a packet's
 	// addresses. An error means unknown, an empty list means none.
 	NAT(ctx context.Context) ([]NATRule, error)
-	// ReadFile reads a file of at most 16 MiB below the host's root. What is in
-	// /proc and /sys is the kernel's, and in /proc/net and /proc/sys/net the
-	// host's own network.
+	// ReadFile reads a file of at most 16 MiB below the host's root. /proc and /sys are the kernel's; /proc/net
+	// and /proc/sys/net are those of the host's own network.
 	ReadFile(ctx context.Context, path string) ([]byte, error)
-	// Pod looks into the network namespace at the other end of a veth.
+	// Pod reads the network namespace at the other end of a veth.
 	Pod(ctx context.Context, link string) (*PodNet, error)
 	System
 }
 
-// A RouteQuery is a packet for which the kernel is asked the route. Only Dst is
-// required. With Iif the packet arrives there, without it the host sends it.
+// A RouteQuery is a packet whose route the kernel is asked for. Only Dst is required. With Iif, the packet arrives
+// there; without, the host sends it.
 type RouteQuery struct {
 	Dst  netip.Addr `json:"dst"`
 	Src  netip.Addr `json:"src,omitzero"`
@@ -91,7 +86,7 @@ func (q RouteQuery) check() error {
 	return nil
 }
 
-// String is q as ip-route(8) get takes it.
+// String is q in ip-route(8) get syntax.
 func (q RouteQuery) String() string {
 	s := q.Dst.String()
 	if q.Src.IsValid() {

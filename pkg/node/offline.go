@@ -21,14 +21,13 @@ type offline struct {
 	dir  string
 }
 
-// Offline is a node as a directory of a tree has it. What has no file there is
-// ErrUnavailable.
+// Offline is a node saved as a directory of a tree. A missing file is ErrUnavailable.
 func Offline(tree *archive.Tree, dir string) Host { return &offline{tree, dir} }
 
 func (o *offline) Name() string   { return path.Base(o.dir) }
 func (o *offline) Origin() string { return path.Join(o.tree.Path(), o.dir) }
 
-// read reads a file; settle says what would make a missing one.
+// read reads a file; settle says how to get a missing one.
 func (o *offline) read(name, settle string) ([]byte, error) {
 	b, err := o.tree.ReadFile(path.Join(o.dir, name), maxSaved)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +134,7 @@ func (o *offline) Route(ctx context.Context, q RouteQuery) (*Route, error) {
 	return o.route("route", q, func() (*Network, error) { return o.Network(ctx) })
 }
 
-// route is the saved reply to a lookup, else what follows from the saved tables.
+// route is the saved reply to a lookup, else computed from the saved tables.
 func (o *offline) route(dir string, q RouteQuery, tables func() (*Network, error)) (*Route, error) {
 	r, err := o.savedRoute(dir, q)
 	if !errors.Is(err, ErrUnavailable) {

@@ -2,10 +2,9 @@ package node
 
 import "strings"
 
-// Option finds the value of an option in a daemon's command line, in any of the
-// forms that getopt_long(3) takes: "-p FILE", "-pFILE", "--private-key FILE",
-// "--private-key=FILE". Empty: it is not there. An option without a short form has
-// an empty one.
+// Option finds an option's value in a daemon's command line, in any form that getopt_long(3) accepts: "-p FILE",
+// "-pFILE", "--private-key FILE", "--private-key=FILE". It is empty if not found. short is empty for an option
+// without a short form.
 func Option(args []string, short, long string) string {
 	for i, a := range args {
 		if v, ok := strings.CutPrefix(a, long+"="); ok {

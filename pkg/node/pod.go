@@ -9,9 +9,9 @@ import (
 type PodNet struct {
 	// Netns names the namespace: below /run/netns, or as /proc/PID/ns/net.
 	Netns string `json:"netns"`
-	// Link is the veth's end in there.
+	// Link is the veth's end there.
 	Link Link `json:"link"`
-	// Network is what the namespace knows of itself, without Sysctl.
+	// Network is the namespace's own view, without Sysctl.
 	Network *Network `json:"network"`
 
 	route func(context.Context, RouteQuery) (*Route, error)
@@ -25,7 +25,7 @@ func (p *PodNet) Route(ctx context.Context, q RouteQuery) (*Route, error) {
 	return p.route(ctx, q)
 }
 
-// podLink returns why there is no namespace to read behind a link; nil if there is.
+// podLink returns why a link leads to no readable namespace, nil if it does.
 func podLink(l *Link) error {
 	switch {
 	case l.Kind != "veth":

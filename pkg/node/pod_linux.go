@@ -58,9 +58,8 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 	return pod, pod.findLink(here)
 }
 
-// findNetns finds the namespace that the one of h calls nsid, among the named
-// ones and those of the processes that can be seen. It keeps the numbers of all
-// that it comes across: a node has a hundred pods.
+// findNetns finds the namespace that h's namespace calls nsid, among the named ones and those of visible
+// processes. It caches the numbers of all it meets: a node has a hundred pods.
 func (l *local) findNetns(ctx context.Context, h *netlink.Handle, nsid int) (netnsFile, error) {
 	l.spaces.Lock()
 	defer l.spaces.Unlock()
@@ -77,8 +76,8 @@ func (l *local) findNetns(ctx context.Context, h *netlink.Handle, nsid int) (net
 		patterns[i] = filepath.Join(l.HostRoot, "/", patterns[i])
 	}
 	if l.HostRoot != "" {
-		// The host's root may hold no procfs, and its namespaces be seen from
-		// here: whose a namespace is its number tells.
+		// The host's root may hold no procfs while its namespaces are visible here: the number identifies the
+		// namespace.
 		patterns = append(patterns, "/run/netns/*", "/proc/[0-9]*/ns/net")
 	}
 	for _, pattern := range patterns {

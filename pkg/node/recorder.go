@@ -14,11 +14,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
-// A Keeper takes what a recorded host says. Its methods may be called at the
-// same time.
+// A Keeper stores a recorded host's replies. Its methods may be called concurrently.
 type Keeper interface {
-	// Keep saves a file under its name in the node's directory, whole or not
-	// at all; what says in words which answer it is.
+	// Keep saves a file under its name in the node's directory, whole or not at all; what describes the reply.
 	Keep(name, what string, content []byte) error
 	// Miss notes a request without a reply.
 	Miss(what string, err error)
@@ -32,12 +30,11 @@ type recorder struct {
 	err error // the first file that could not be kept
 }
 
-// Recorder returns h whose replies are kept, without secrets, so that Offline gives the same. A file that cannot be
+// Recorder returns h with its replies kept, without secrets, so that Offline gives the same. A file that cannot be
 // written changes no reply: see RecordingError.
 func Recorder(h Host, k Keeper) Host { return &recorder{Host: h, keeper: k} }
 
-// RecordingError is why the recording of a host is incomplete; nil for a host
-// that is not recorded.
+// RecordingError is why a host's recording is incomplete; nil for a host that is not recorded.
 func RecordingError(h Host) error {
 	r, ok := h.(*recorder)
 	if !ok {
@@ -76,7 +73,7 @@ func (r *recorder) keepJSON(name, what string, v any, err error) {
 	r.keep(name, what, append(b, '\n'), err)
 }
 
-// A backuper can give its whole Open_vSwitch database as a file.
+// A backuper can save its whole Open_vSwitch database as a file.
 type backuper interface {
 	backup(ctx context.Context) (name string, b []byte, err error)
 }
@@ -144,7 +141,7 @@ func (r *recorder) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	return b, err
 }
 
-// keepFile saves a file of the host, also that it is known not to exist.
+// keepFile saves a file of the host, or that it is known not to exist.
 func (r *recorder) keepFile(saved, what string, b []byte, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		saved, b, err = absentFile(saved), nil, nil

@@ -19,15 +19,14 @@ import (
 // RemoteConfig says how to reach another node.
 type RemoteConfig struct {
 	Name     string // of the node
-	Hostname string // takes the place of {hostname}: letters, digits and ._:- only
-	// Prefix is the command in front of sh, "ssh {hostname}". It is split
-	// into words as a shell would and never seen by one here.
+	Hostname string // replaces {hostname}: letters, digits and ._:- only
+	// Prefix is the command in front of sh, "ssh {hostname}". It is split into words as a shell would, but no
+	// local shell sees it.
 	Prefix  string
-	Timeout time.Duration // of each round trip; 5 s
+	Timeout time.Duration // per round trip; 5 s
 }
 
-// remote runs everything it reads in scripts behind the prefix. What goes into
-// a snapshot of the node is gathered by one, once.
+// remote reads everything with scripts behind the prefix. One script, run once, gathers the node's snapshot.
 type remote struct {
 	RemoteConfig
 	words  []string
@@ -38,12 +37,10 @@ type remote struct {
 	err   error
 }
 
-// hostnamePattern keeps a hostname, which comes from a database, from being an
-// option or anything else but a name.
+// hostnamePattern ensures that a hostname, which comes from a database, is only a name and not, say, an option.
 var hostnamePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)
 
-// Remote is a node behind a command prefix. It runs nothing before it is
-// asked. On the node it needs sh and the tools that come with the daemons.
+// Remote is a node behind a command prefix. It runs nothing until asked. The node needs sh and the daemons' tools.
 func Remote(c RemoteConfig) (Host, error) {
 	words, err := splitWords(c.Prefix)
 	switch {
@@ -113,7 +110,7 @@ func (r *remote) gather(ctx context.Context) (map[string]part, error) {
 
 func (r *remote) fail(err error) error { return fmt.Errorf("node %s: %w", r.Name(), err) }
 
-// part is what one command of the gathered reads printed.
+// part is the output of one gathered command.
 func (r *remote) part(ctx context.Context, name, tool string) ([]byte, error) {
 	parts, err := r.gather(ctx)
 	p, ok := parts[name]
@@ -126,7 +123,7 @@ func (r *remote) part(ctx context.Context, name, tool string) ([]byte, error) {
 	return p.out, r.explain(p, tool)
 }
 
-// explain is the error of a command that failed over there.
+// explain is the error of a command that failed there.
 func (r *remote) explain(p part, tool string) error {
 	switch p.code {
 	case 0:
@@ -191,7 +188,7 @@ part control control %[3]s
 	return string(p.out), r.explain(p, "ovs-appctl")
 }
 
-// ask runs a script of one part, one at a time for each daemon.
+// ask runs a one-part script, one at a time per daemon.
 func (r *remote) ask(ctx context.Context, daemon, name, script string) (part, error) {
 	leave, err := r.busy.enter(ctx, daemon)
 	if err != nil {
@@ -299,8 +296,7 @@ func (r remoteRouter) owns(a netip.Addr) (bool, error) {
 	return n.owns(a), nil
 }
 
-// answeredErrno finds the kernel's error number in what ip(8) says, in the
-// words of glibc or musl.
+// answeredErrno finds the kernel's error number in ip(8)'s message, in the words of glibc or musl.
 func answeredErrno(text string) syscall.Errno {
 	_, text, ok := strings.Cut(text, "RTNETLINK answers: ")
 	if !ok {
@@ -376,7 +372,7 @@ part file file %s
 	return p.out, r.explain(p, "cat")
 }
 
-// parseNetwork makes a Network of what ip(8) printed in the parts.
+// parseNetwork builds a Network from the parts that ip(8) printed.
 func parseNetwork(get func(part string) ([]byte, error)) (*Network, error) {
 	n := &Network{}
 	for _, p := range []struct {
@@ -402,7 +398,7 @@ func parseNetwork(get func(part string) ([]byte, error)) (*Network, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(bytes.TrimSpace(out)) == 0 { // as some versions print an empty list
+		if len(bytes.TrimSpace(out)) == 0 { // some versions' empty list
 			continue
 		}
 		if err := p.parse(out); err != nil {

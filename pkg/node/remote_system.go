@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// read runs a script of one part that reads something of the node.
+// read runs a one-part script that reads something from the node.
 func (r *remote) read(ctx context.Context, name, tool, script string) (string, error) {
 	p, err := r.ask(ctx, "system", name, script)
 	if err != nil {
@@ -55,8 +55,7 @@ func (r *remote) Dirs(ctx context.Context) (Dirs, error) {
 	return findDirs(known, func(name string) string { return env[name] }, func(path string) bool { return there[path] }), nil
 }
 
-// daemonsScript asks all control sockets side by side, for half of the time that
-// the script has; each line is written at once.
+// daemonsScript queries all control sockets in parallel, for half the script's time; each line is written at once.
 const daemonsScript = `
 ask() {
 	for a in ovs-appctl ovn-appctl ''; do command -v "$a" >/dev/null 2>&1 && break; done
@@ -111,7 +110,7 @@ func (r *remote) Daemons(ctx context.Context) ([]Daemon, error) {
 			return nil, r.fail(unavailable("neither ovs-appctl nor ovn-appctl is installed there"))
 		case f[1] == "0" || strings.HasSuffix(f[3], "server returned an error"):
 			d.State, d.Version = Answers, versionOf(f[3])
-		case f[1] == strconv.Itoa(128+int(syscall.SIGALRM)), strings.HasSuffix(f[3], "(Protocol error)"): // as ovs-appctl calls a full queue
+		case f[1] == strconv.Itoa(128+int(syscall.SIGALRM)), strings.HasSuffix(f[3], "(Protocol error)"): // ovs-appctl: queue is full
 			d.State = Hung
 		default:
 			d.State = Refused
@@ -180,7 +179,7 @@ part glob glob %s
 	}
 	var found []string
 	for line := range strings.Lines(out) {
-		// The shell's patterns are a little wider.
+		// The shell's patterns match slightly more.
 		name := strings.TrimSuffix(line, "\n")
 		names := strings.Split(strings.Trim(name, "/"), "/")
 		ok := len(names) == len(parts)
@@ -195,8 +194,7 @@ part glob glob %s
 	return found, nil
 }
 
-// shellPattern is an element of a pattern of path.Match as sh takes it: all but
-// the wildcards is quoted.
+// shellPattern converts an element of a path.Match pattern for sh: all but the wildcards is quoted.
 func shellPattern(part string) string {
 	var b strings.Builder
 	class := false
@@ -225,8 +223,7 @@ func shellPattern(part string) string {
 	return b.String()
 }
 
-// processesScript tells of each process that may be a daemon; the lines of one
-// follow its "p".
+// processesScript lists each process that may be a daemon; its lines follow its "p".
 const processesScript = `
 processes() {
 	net=$(readlink /proc/self/ns/net)
@@ -302,7 +299,7 @@ func (r *remote) Processes(ctx context.Context) ([]Process, error) {
 	return list, nil
 }
 
-// fieldsOf gathers lines by the letter that they begin with.
+// fieldsOf groups lines by their first letter.
 func fieldsOf(text string) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -323,7 +320,7 @@ func (r *remote) Space(ctx context.Context, path string) (Space, error) {
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	f := strings.Fields(lines[len(lines)-1])
-	for i := range f { // the name of the device may hold blanks: the percentage is what comes last but the path
+	for i := range f { // the device name may hold blanks: the percentage is the last field but the path
 		if i < 4 || !strings.HasSuffix(f[i], "%") && f[i] != "-" {
 			continue
 		}

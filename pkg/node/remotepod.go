@@ -70,8 +70,8 @@ part neigh $T IP -N -j neigh
 	return parts, nil
 }
 
-// findNetns finds the namespace at the other end of a link by its number: the
-// name that ip(8) gives it, else the process that lsns(8) sees in it.
+// findNetns finds the namespace at the other end of a link by its number: the name that ip(8) gives it, else a
+// process that lsns(8) shows in it.
 func (r *remote) findNetns(ctx context.Context, here *Link) (name, path string, err error) {
 	out, err := r.part(ctx, "netns", "ip")
 	if err != nil {
@@ -94,9 +94,8 @@ func (r *remote) findNetns(ctx context.Context, here *Link) (name, path string, 
 	return r.findUnnamedNetns(ctx, here)
 }
 
-// findUnnamedNetns asks lsns for the namespace of that number. Where there is
-// none that knows numbers (util-linux before 2.32, busybox) it is the one whose
-// link is the counterpart of ours: a guess, as links of other namespaces may
+// findUnnamedNetns asks lsns for the namespace with that number. Without an lsns that knows numbers (util-linux
+// before 2.32, busybox), it guesses the one whose link is the counterpart of ours: links of other namespaces may
 // have the same indexes.
 func (r *remote) findUnnamedNetns(ctx context.Context, here *Link) (name, path string, err error) {
 	p, err := r.ask(ctx, "netns", "seen", strings.ReplaceAll(`
@@ -139,8 +138,7 @@ part seen seen
 	return path, path, nil
 }
 
-// counterpart reports whether among links, as ip(8) prints them, is one that
-// could be the other end of ours.
+// counterpart reports whether links, as ip(8) prints them, include one that could be the other end of ours.
 func counterpart(links string, ours *Link) bool {
 	n := &Network{}
 	return parseIPAddr([]byte(links), n) == nil && slices.ContainsFunc(n.Links, func(l Link) bool {

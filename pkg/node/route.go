@@ -11,8 +11,8 @@ func answerRoute(q RouteQuery, r Route) *Route {
 	return &Route{Type: r.Type, Dst: hostPrefix(q.Dst), Table: r.Table, Via: r.Via, Dev: r.Dev, Src: r.Src}
 }
 
-// refusedRoute reads the error number by which the kernel answers a lookup.
-// Some numbers have two meanings; the host tells them apart.
+// refusedRoute interprets the error number of a failed lookup. Some numbers have two meanings; the host tells them
+// apart.
 func refusedRoute(q RouteQuery, errno syscall.Errno, host interface {
 	owns(netip.Addr) (bool, error)
 	lookup(RouteQuery) (*Route, error)

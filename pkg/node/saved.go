@@ -12,7 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
-// The files of a node's directory, as Recorder writes and Offline reads them.
+// The files of a node's directory, which Recorder writes and Offline reads.
 const (
 	confDB      = "conf.db"   // ovsdb-client backup
 	confJSON    = "conf.json" // ovsdb-client dump -f json
@@ -20,7 +20,7 @@ const (
 	natFile     = "nat.json"
 )
 
-// controlFile is the file of a saved reply; refused is for a *ControlError.
+// controlFile names a saved reply's file; refused is for a *ControlError.
 func controlFile(daemon, command string, args []string, refused bool) string {
 	name := archive.ControlFile(daemon, command, args)
 	if refused {

@@ -12,7 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
-// More files of a node's directory, as Recorder writes and Offline reads them.
+// More files of a node's directory, which Recorder writes and Offline reads.
 const (
 	dirsFile      = "dirs.json"
 	daemonsFile   = "daemons.json"
@@ -25,7 +25,7 @@ func logFile(daemon string) string { return path.Join("logs", archive.SafeName(d
 // absentFile stands for a file of the host that is known not to exist.
 func absentFile(saved string) string { return path.Join("absent", saved) }
 
-// A reply that belongs to a name has it, so that no other reply is taken for it.
+// Replies that belong to a name include it, so that none is mistaken.
 type (
 	savedGlob struct {
 		Pattern string   `json:"pattern"`
@@ -52,7 +52,7 @@ func featuresFile(link string) string { return path.Join("features", archive.Saf
 func (o *offline) Dirs(context.Context) (Dirs, error) {
 	var d Dirs
 	err := o.readJSON(dirsFile, "record it on the node with --record", &d)
-	if errors.Is(err, ErrUnavailable) { // by the files that were saved
+	if errors.Is(err, ErrUnavailable) { // from the saved files
 		err = nil
 	}
 	return findDirs(d, func(string) string { return "" }, func(name string) bool { return o.tree.Has(path.Join(o.dir, archive.HostFile(name))) }), err
@@ -94,8 +94,7 @@ func (o *offline) Log(ctx context.Context, daemon string) (string, error) {
 	return "", unavailable("%s: no such file, copy the log of %s there", path.Join(o.Origin(), places[0]), daemon)
 }
 
-// Glob is the recorded reply. Without one the saved files that match are, if
-// there are any.
+// Glob returns the recorded reply, else the saved files that match, if any.
 func (o *offline) Glob(_ context.Context, pattern string) ([]string, error) {
 	if _, err := globParts(pattern); err != nil {
 		return nil, err
@@ -164,7 +163,7 @@ func (o *offline) Features(_ context.Context, link string) (map[string]bool, err
 	return saved.Features, err
 }
 
-// withoutSecretArgs is a list of processes with the secrets on their command lines hidden.
+// withoutSecretArgs returns processes with the secrets on their command lines hidden.
 func withoutSecretArgs(list []Process) []Process {
 	list = slices.Clone(emptyNotNull(list))
 	for i := range list {

@@ -54,16 +54,15 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// A part is what one command of a script gave.
+// A part is one script command's result.
 type part struct {
 	out  []byte
-	err  string // what it wrote to standard error
+	err  string // its standard error
 	code int
 }
 
-// preamble defines what the scripts use. part NAME COMMAND… runs a command
-// and frames its output, its exit status and what it said. A script is a
-// function, which is read before anything runs: no command can eat the rest of it.
+// preamble defines what the scripts use. part NAME COMMAND… runs a command and frames its output, exit status and
+// stderr. A script is a function, read before anything runs: no command can consume the rest of it.
 const preamble = `
 PATH=${P0:=$PATH}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin; LC_ALL=C; export PATH LC_ALL
 T=; command -v timeout >/dev/null 2>&1 && T="timeout $SECONDS_EACH"
@@ -96,7 +95,7 @@ if [ -n "$OVN_RUNDIR" ]; then ovn=$OVN_RUNDIR; else
 fi
 `
 
-// parseParts reads the frames of the preamble's part function.
+// parseParts parses the frames of the preamble's part function.
 func parseParts(b []byte, boundary string) map[string]part {
 	parts := map[string]part{}
 	for {
@@ -129,8 +128,8 @@ func parseParts(b []byte, boundary string) map[string]part {
 	}
 }
 
-// A bounded buffer keeps the first bytes written to it and reports when there
-// were more. It embeds no bytes.Buffer: io.Copy would go by its ReadFrom.
+// A bounded buffer keeps the first bytes written to it and reports if there were more. It embeds no bytes.Buffer:
+// io.Copy would use its ReadFrom.
 type bounded struct {
 	kept  []byte
 	limit int

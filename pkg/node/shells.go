@@ -14,18 +14,17 @@ import (
 	"time"
 )
 
-// How many shells a node's are at most, and how long one waits for the next script
-// before it ends. A shell is a login, which costs more than most scripts.
+// The most shells per node, and how long an idle one waits for the next script before it ends. A shell is a login,
+// which costs more than most scripts.
 const (
 	maxShells = 3
 	shellIdle = 5 * time.Second
 )
 
-// shells run scripts behind a command prefix, each in a shell that was started for
-// an earlier one where there is one.
+// shells run scripts behind a command prefix, reusing the shells of earlier ones.
 type shells struct {
 	words []string
-	slots chan struct{} // one for each that may run
+	slots chan struct{} // one per shell that may run
 
 	mu     sync.Mutex
 	idle   []*shell
@@ -36,21 +35,20 @@ func newShells(words []string) *shells {
 	return &shells{words: words, slots: make(chan struct{}, maxShells)}
 }
 
-// A shell reads scripts from its standard input, one after the other.
+// A shell reads scripts from standard input, one after the other.
 type shell struct {
 	cmd    *exec.Cmd
 	in     *os.File
 	out    *os.File
-	said   *bounded // on standard error
+	said   *bounded // standard error
 	exited chan struct{}
 	err    error // of the process, once it has exited
 	used   bool
-	timer  *time.Timer // ends it when it is idle
+	timer  *time.Timer // ends an idle shell
 }
 
-// run runs body, which calls part. The time for it begins when there is a shell
-// free for it. The parts that came in whole are returned also when the command
-// failed or time or space ran out in the middle of the others.
+// run runs body, which calls part. Its time starts once a shell is free. Complete parts are returned even if the
+// command failed or time or space ran out during the others.
 func (s *shells) run(ctx context.Context, body string, each, total time.Duration) (map[string]part, error) {
 	select {
 	case s.slots <- struct{}{}:
@@ -73,7 +71,7 @@ func (s *shells) run(ctx context.Context, body string, each, total time.Duration
 		}
 		sh.end()
 		if reused && len(parts) == 0 && ctx.Err() == nil {
-			continue // it ended while it was idle: another one
+			continue // it ended while idle: take another
 		}
 		return parts, fmt.Errorf("%s: %w", s.words[0], err)
 	}
@@ -118,7 +116,7 @@ func (s *shells) expire(sh *shell) {
 	}
 }
 
-// close ends the shells that are idle, and the others when their script ends.
+// close ends idle shells now and the others when their script ends.
 func (s *shells) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,12 +131,11 @@ func (s *shells) close() {
 func startShell(words []string) (*shell, error) {
 	sh := &shell{said: &bounded{limit: 4096}, exited: make(chan struct{})}
 	sh.cmd = exec.Command(words[0], append(words[1:len(words):len(words)], "sh")...)
-	// A session of its own: the command cannot stop at a question on the
-	// terminal, and everything it started ends with it.
+	// A session of its own: the command cannot prompt on the terminal, and everything it started ends with it.
 	sh.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	sh.cmd.WaitDelay = time.Second
 	sh.cmd.Stderr = sh.said
-	// Pipes of our own: the command's end is no reason to lose what it printed.
+	// Our own pipes: the output must survive the command's end.
 	stdin, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -165,14 +162,14 @@ func startShell(words []string) (*shell, error) {
 	return sh, nil
 }
 
-// end ends a shell and everything that it started.
+// end ends a shell and everything it started.
 func (sh *shell) end() {
 	_ = syscall.Kill(-sh.cmd.Process.Pid, syscall.SIGKILL)
 	sh.in.Close()
 	sh.out.Close()
 }
 
-// run runs one script. After an error the shell is good for nothing.
+// run runs one script. After an error the shell is unusable.
 func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[string]part, error) {
 	boundary := rand.Text()
 	script := fmt.Sprintf("main() {\nB=%s\nSECONDS_EACH=%d\n%s%s}\nmain\nprintf '%%s done\\n' %[1]s\n", boundary, max(1, int(each/time.Second)), preamble, body)
@@ -185,7 +182,7 @@ func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		_, _ = sh.in.WriteString(script) // that nobody reads it shows in the answer
+		_, _ = sh.in.WriteString(script) // the reply shows if nobody reads it
 	}()
 	answer, whole := sh.read([]byte(boundary + " done\n"))
 	parts := parseParts(answer, boundary)
@@ -202,7 +199,7 @@ func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[
 	select {
 	case <-sh.exited:
 		err = sh.err
-	case <-time.After(2 * time.Second): // it closed its output and goes on
+	case <-time.After(2 * time.Second): // output closed, still running
 	case <-ctx.Done():
 	}
 	if len(parts) > 0 {
@@ -217,7 +214,7 @@ func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[
 	return nil, err
 }
 
-// read reads what the shell prints until a line that ends it.
+// read reads the shell's output up to the end line.
 func (sh *shell) read(end []byte) (answer []byte, whole bool) {
 	chunk := make([]byte, 64<<10)
 	for len(answer) < maxReply {

@@ -10,101 +10,98 @@ import (
 	"time"
 )
 
-// A System is a host beyond its switch and its network: daemons, their logs and
-// processes, services, file systems.
+// A System is a host beyond its switch and network: daemons, their logs and processes, services, file systems.
 type System interface {
-	// Dirs are where the host's daemons keep things, as paths of the host.
+	// Dirs are the directories of the host's daemons, as host paths.
 	Dirs(ctx context.Context) (Dirs, error)
-	// Daemons are the programs that have, or had, a control socket or a pidfile
-	// in the run directories of Open vSwitch and OVN, each asked for its version.
+	// Daemons are the programs that have, or had, a control socket or pidfile in the run directories of Open
+	// vSwitch and OVN, each queried for its version.
 	Daemons(ctx context.Context) ([]Daemon, error)
-	// Log is the end of a daemon's log, at most the last MiB in whole lines: of
-	// its files in the log directories the one last written to.
+	// Log is the end of a daemon's log, at most the last MiB in whole lines, from its most recently written file
+	// in the log directories.
 	Log(ctx context.Context, daemon string) (string, error)
-	// Glob lists the paths that match a pattern of path.Match, in order, at most
-	// 10,000. A wildcard matches no name that begins with a dot.
+	// Glob lists the paths that match a path.Match pattern, in order, at most 10,000. A wildcard matches no name
+	// that begins with a dot.
 	Glob(ctx context.Context, pattern string) ([]string, error)
-	// Processes are those of Open vSwitch and OVN on this host, by their pid: not
-	// those of other hosts with the same kernel.
+	// Processes are those of Open vSwitch and OVN on this host, by pid. Other hosts' on the same kernel are not
+	// included.
 	Processes(ctx context.Context) ([]Process, error)
-	// Space is the room of the file system that a path lies on.
+	// Space is the space of the file system that holds a path.
 	Space(ctx context.Context, path string) (Space, error)
-	// Unit is a service as systemd has it; ErrUnavailable where that is not PID 1.
+	// Unit is a systemd service; ErrUnavailable where systemd is not PID 1.
 	Unit(ctx context.Context, name string) (Unit, error)
-	// Firewall lists the chains of the host's packet filter, nftables and the old
-	// iptables. An error means unknown, an empty list means none.
+	// Firewall lists the chains of the host's packet filter, nftables and iptables-legacy. An error means unknown,
+	// an empty list means none.
 	Firewall(ctx context.Context) ([]Chain, error)
 	// Features are the offloads of a link, as `ethtool -k` names them.
 	Features(ctx context.Context, link string) (map[string]bool, error)
 }
 
-// A DaemonState is what a control socket says of the daemon behind it.
+// A DaemonState is what a control socket shows of its daemon.
 type DaemonState string
 
 // The states of a daemon. A pidfile proves nothing; the socket decides.
 const (
 	Answers  DaemonState = "answers"
-	Hung     DaemonState = "does not answer" // it took the connection and stayed silent
-	Refused  DaemonState = "refused"         // nobody listens any more
+	Hung     DaemonState = "does not answer" // it took the connection but did not reply
+	Refused  DaemonState = "refused"         // no listener any more
 	NoSocket DaemonState = "no socket"       // only a pidfile is left
 )
 
 // A Daemon is a program as its control socket shows it, unixctl(7).
 type Daemon struct {
 	Name    string      `json:"name"`              // "ovs-vswitchd", "ovnnb_db", …
-	Path    string      `json:"path"`              // of the socket, or of the pidfile that is left; of the host
-	PID     int         `json:"pid,omitempty"`     // in the name of the socket or in the pidfile: perhaps one of a container's
+	Path    string      `json:"path"`              // of the socket or leftover pidfile; a host path
+	PID     int         `json:"pid,omitempty"`     // from the socket's name or the pidfile: may be a container's
 	State   DaemonState `json:"state"`             //
-	Version string      `json:"version,omitempty"` // "3.1.0", of one that answers
+	Version string      `json:"version,omitempty"` // "3.1.0", if it replies
 }
 
-// A Process is a daemon, or a script that keeps one in a container, as /proc
-// shows it.
+// A Process is a daemon, or a script that runs one in a container, as /proc shows it.
 type Process struct {
 	PID       int       `json:"pid"`
 	Name      string    `json:"name"`              // "ovs-vswitchd", "ovsdb-server", "ovn-controller", "ovnkube.sh", …
 	Args      []string  `json:"args"`              // its command line
 	Exe       string    `json:"exe,omitempty"`     // its program, as a path where it runs
-	Deleted   bool      `json:"deleted,omitempty"` // which was replaced or deleted on disk
-	State     string    `json:"state,omitempty"`   // of proc(5): "S", "R", "T" for stopped, "Z" for dead
+	Deleted   bool      `json:"deleted,omitempty"` // Exe was replaced or deleted on disk
+	State     string    `json:"state,omitempty"`   // proc(5): "S", "R", "T" for stopped, "Z" for dead
 	Started   time.Time `json:"started,omitzero"`
 	Container bool      `json:"container,omitempty"`
 	Cgroup    string    `json:"cgroup,omitempty"`
-	RunDir    string    `json:"runDir,omitempty"` // OVS_RUNDIR or OVN_RUNDIR of its environment, where it is said there
+	RunDir    string    `json:"runDir,omitempty"` // OVS_RUNDIR or OVN_RUNDIR in its environment, if set
 }
 
-// Space is the room of a file system, in bytes.
+// Space is a file system's space, in bytes.
 type Space struct {
 	Size int64 `json:"size"`
 	Free int64 `json:"free"` // for an ordinary user
 }
 
-// A Unit is a service of systemd.
+// A Unit is a systemd service.
 type Unit struct {
 	Name   string `json:"name"`
 	Load   string `json:"load"`   // "loaded", "not-found", "masked"
 	Active string `json:"active"` // "active", "inactive", "failed", …
 	Sub    string `json:"sub"`
-	File   string `json:"file"` // "enabled", "disabled", "static", "masked", …; empty of one that is not there
+	File   string `json:"file"` // "enabled", "disabled", "static", "masked", …; empty if not found
 }
 
-// Bounds of what a System reads.
+// Limits of what a System reads.
 const (
 	maxLog     = 1 << 20
 	maxGlob    = 10000
 	maxDaemons = 200
 )
 
-// daemonPrograms are the names that processes of Open vSwitch and OVN have, and
-// of the scripts that keep them in containers.
+// daemonPrograms are the process names of Open vSwitch and OVN, and of the scripts that run them in containers.
 var daemonPrograms = []string{
 	"ovs-vswitchd", "ovsdb-server", "ovn-controller", "ovn-controller-vtep", "ovn-northd", "ovn-ic", "ovsdb-relay",
 	"ovs-monitor-ipsec", "ovnkube", "kube-ovn-daemon", "kube-ovn-controller", "neutron-ovn-metadata-agent",
 	"ovnkube.sh", "ovs-ctl", "ovn-ctl", "start-ovs.sh", "start-db.sh", "start-controller.sh",
 }
 
-// daemonProgram finds the name of a process among those of Open vSwitch and OVN:
-// that of its program, or of the script that a shell or an interpreter runs.
+// daemonProgram finds a process's name among those of Open vSwitch and OVN: its program's, or that of the script
+// that a shell or interpreter runs.
 func daemonProgram(args []string) (string, bool) {
 	for _, a := range args[:min(len(args), 3)] {
 		name := a[strings.LastIndexByte(a, '/')+1:]
@@ -120,22 +117,22 @@ func daemonProgram(args []string) (string, bool) {
 	return "", false
 }
 
-// containerWords are parts of the cgroup of a process in a container.
+// containerWords occur in the cgroup of a process in a container.
 var containerWords = []string{"kubepods", "docker", "containerd", "cri-", "crio", "libpod", "lxc", "podman", "machine.slice"}
 
-// contained reports whether a process runs in a container, seen from the first
-// process: by its PID namespace and its cgroup.
+// contained reports whether a process runs in a container, relative to the first process: by its PID namespace and
+// cgroup.
 func contained(cgroup, firstCgroup, pidNS, firstPidNS string) bool {
 	if pidNS != "" && firstPidNS != "" && pidNS != firstPidNS {
 		return true
 	}
-	// The first process may itself be in a container that is all of the host.
+	// The first process may itself be in a container that is the whole host.
 	own := strings.TrimPrefix(cgroup, strings.TrimSuffix(firstCgroup, "/init.scope"))
 	return slices.ContainsFunc(containerWords, func(w string) bool { return strings.Contains(own, w) })
 }
 
-// mainCgroup is the cgroup of a process in the hierarchy that tells most: version
-// 2's, or systemd's, or the longest of the others.
+// mainCgroup is a process's cgroup in the most telling hierarchy: version 2's, or systemd's, or the longest of the
+// others.
 func mainCgroup(text string) string {
 	best := ""
 	for line := range strings.Lines(text) {
@@ -153,7 +150,7 @@ func mainCgroup(text string) string {
 	return best
 }
 
-// daemonOf takes the name of a control socket or pidfile apart.
+// daemonOf parses the name of a control socket or pidfile.
 func daemonOf(file string) (d Daemon, socket, ok bool) {
 	name, socket := strings.CutSuffix(file, ".ctl")
 	if !socket {
@@ -173,8 +170,7 @@ func daemonOf(file string) (d Daemon, socket, ok bool) {
 	return d, true, checkControl(name, "version", nil) == nil
 }
 
-// versionOf is the version in a daemon's reply: "ovn-controller 23.03.1", and
-// more lines about its libraries.
+// versionOf is the version in a daemon's reply: "ovn-controller 23.03.1", then lines about its libraries.
 func versionOf(reply string) string {
 	line, _, _ := strings.Cut(reply, "\n")
 	line = strings.TrimSpace(line)
@@ -185,15 +181,15 @@ func sortDaemons(list []Daemon) {
 	slices.SortFunc(list, func(a, b Daemon) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path)) })
 }
 
-// dropPidfiles takes away the pidfiles of daemons that have a socket, too.
+// dropPidfiles removes the pidfiles of daemons that also have a socket.
 func dropPidfiles(list []Daemon) []Daemon {
 	return slices.DeleteFunc(list, func(d Daemon) bool {
 		return d.State == NoSocket && slices.ContainsFunc(list, func(o Daemon) bool { return o.Name == d.Name && o.State != NoSocket })
 	})
 }
 
-// checkName refuses what cannot be the name of a log or a service; names become
-// parts of paths and, on other nodes, of commands.
+// checkName refuses what cannot name a log or service; names become parts of paths and, on other nodes, of
+// commands.
 func checkName(what, name string) error {
 	if name == "" || name[0] == '-' || name[0] == '.' || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.@:-") != "" {
 		return badName(what, name)
@@ -201,7 +197,7 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// lastLines is the end of a log in whole lines, of what was cut out of it.
+// lastLines is a log's end; if cut, without its partial first line.
 func lastLines(text string, cut bool) string {
 	if cut {
 		_, text, _ = strings.Cut(text, "\n")
@@ -209,7 +205,7 @@ func lastLines(text string, cut bool) string {
 	return text
 }
 
-// parseUnit reads what `systemctl show` prints.
+// parseUnit parses `systemctl show`.
 func parseUnit(name, text string) Unit {
 	u := Unit{Name: name}
 	for line := range strings.Lines(text) {
@@ -230,8 +226,7 @@ func parseUnit(name, text string) Unit {
 
 var unitProperties = []string{"show", "--no-pager", "--property=LoadState,ActiveState,SubState,UnitFileState"}
 
-// daemonComm says by the short name of a process whether it may be a daemon or a
-// script.
+// daemonComm reports whether a process's short name may be a daemon's or script's.
 func daemonComm(comm string) bool {
 	for _, prefix := range []string{"ovs", "ovn", "kube-ovn", "neutron-ovn", "start-", "python"} {
 		if strings.HasPrefix(comm, prefix) {
@@ -259,7 +254,7 @@ func runDirOf(name string, environ iter.Seq[string]) string {
 	return ""
 }
 
-// bootTime is when the kernel started, in /proc/stat.
+// bootTime is the kernel's boot time, from /proc/stat.
 func bootTime(stat string) time.Time {
 	for line := range strings.Lines(stat) {
 		if s, ok := strings.CutPrefix(line, "btime "); ok {
@@ -271,15 +266,15 @@ func bootTime(stat string) time.Time {
 	return time.Time{}
 }
 
-// parseStat reads the state and the start of a process in its stat, proc(5): the
-// 3rd and the 22nd field, the second of which may hold blanks.
+// parseStat parses a process's state and start time from its stat, proc(5): the 3rd and 22nd fields; the second
+// may hold blanks.
 func parseStat(stat string, boot time.Time) (state string, started time.Time) {
 	f := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(f) < 20 {
 		return "", started
 	}
 	if ticks, err := strconv.ParseInt(f[19], 10, 64); err == nil && !boot.IsZero() {
-		started = boot.Add(time.Duration(ticks) * (time.Second / 100)) // always 100 to the user
+		started = boot.Add(time.Duration(ticks) * (time.Second / 100)) // always 100 to userspace
 	}
 	return f[0], started
 }

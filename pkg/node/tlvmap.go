@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// OpenFlow numbers used here: the header's message types, and the Nicira
-// extension by which a switch tells its tunnel option table.
+// OpenFlow numbers used here: message types of the header, and the Nicira extension that reports a switch's tunnel
+// option table.
 const (
 	ofpHello        = 0
 	ofpError        = 1
@@ -35,7 +35,7 @@ type openflow struct {
 	xid     uint32
 }
 
-// greet agrees with the switch on the highest version both sides speak.
+// greet negotiates the highest version both sides speak.
 func (c *openflow) greet() error {
 	hello := binary.BigEndian.AppendUint16(nil, 1) // element: version bitmap
 	hello = binary.BigEndian.AppendUint16(hello, 8)
@@ -56,7 +56,7 @@ func (c *openflow) greet() error {
 	return nil
 }
 
-// commonVersion is the highest version that the peer's HELLO and we share.
+// commonVersion is the highest version that we share with the peer's HELLO.
 func commonVersion(version byte, hello []byte) byte {
 	if len(hello) >= 8 && binary.BigEndian.Uint16(hello) == 1 && binary.BigEndian.Uint16(hello[2:]) >= 8 {
 		common := binary.BigEndian.Uint32(hello[4:]) & ofpVersions
@@ -87,7 +87,7 @@ func (c *openflow) receive() (version, kind byte, body []byte, err error) {
 	return h[0], h[1], body, err
 }
 
-// ask sends an experimenter request and waits for the reply of a subtype.
+// ask sends an experimenter request and waits for a reply of the subtype.
 func (c *openflow) ask(request, reply uint32) ([]byte, error) {
 	c.xid++
 	body := binary.BigEndian.AppendUint32(nil, nxVendor)
@@ -133,9 +133,8 @@ func tlvMap(ctx context.Context, socket, bridge string) (string, error) {
 	return printTLVMap(c.version, c.xid, body)
 }
 
-// printTLVMap prints an nx_tlv_table_reply: the space for options (32 bits),
-// the number of fields (16), 10 reserved bytes, then 8 bytes a mapping: class
-// (16), type (8), length (8), field (16), padding.
+// printTLVMap prints an nx_tlv_table_reply: option space (32 bits), number of fields (16), 10 reserved bytes, then
+// 8 bytes per mapping: class (16), type (8), length (8), field (16), padding.
 func printTLVMap(version byte, xid uint32, b []byte) (string, error) {
 	const head, entry = 16, 8
 	if len(b) < head || (len(b)-head)%entry != 0 {
@@ -157,7 +156,7 @@ func printTLVMap(version byte, xid uint32, b []byte) (string, error) {
 	return s.String(), nil
 }
 
-// hex is %#x of C, which has no prefix for zero.
+// hex is C's %#x: zero has no prefix.
 func hex(n uint16) string {
 	if n == 0 {
 		return "0"

@@ -12,7 +12,7 @@ type unreachable struct {
 	err  error
 }
 
-// Unreachable is a host of which nothing can be read; every call returns the reason.
+// Unreachable is a host that cannot be read; every call returns the reason.
 func Unreachable(name string, reason error) Host { return unreachable{name, reason} }
 
 func (u unreachable) Name() string   { return u.name }

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The messages of rtnetlink(7) for addresses, routes, rules and neighbours, read
-// and written. What is written from a value that was read makes an equal one.
+// Reads and writes rtnetlink(7) messages for addresses, routes, rules and neighbours. Writing a value that was
+// read gives an equal object.
 
-// attrs are the attributes of a message by their type.
+// attrs are a message's attributes by type.
 type attrs map[uint16][]byte
 
 func parseAttrs(b []byte) (attrs, error) {
@@ -66,8 +66,7 @@ var devconf = map[string]struct {
 	"net/ipv6/conf/*/disable_ipv6":   {unix.AF_INET6, 26},
 }
 
-// linkSettings are the settings of a link, each family's as 32-bit numbers; none
-// of a family that the link does not speak.
+// linkSettings are a link's settings, each family's as 32-bit numbers; none for a family the link does not speak.
 type linkSettings struct {
 	link string
 	conf map[uint16][]byte
@@ -96,7 +95,7 @@ func parseSettings(m []byte) (linkSettings, error) {
 	return s, nil
 }
 
-// value is one of sysctlKeys; false: the kernel does not tell it of the link.
+// value is one of sysctlKeys, false if the kernel does not report it.
 func (s linkSettings) value(key string) (string, bool) {
 	at, ok := devconf[key]
 	conf := s.conf[at.family]
@@ -106,12 +105,12 @@ func (s linkSettings) value(key string) (string, bool) {
 	return strconv.Itoa(int(int32(native.Uint32(conf[4*at.index:])))), true
 }
 
-// addressFlags are the flags of ip-address(8) that a reader may set, or sees.
+// addressFlags are the flags of ip-address(8) that a reader may set or see.
 var addressFlags = []struct {
 	bit  uint32
 	name string
 }{
-	{unix.IFA_F_SECONDARY, "secondary"}, // of IPv6 "temporary"
+	{unix.IFA_F_SECONDARY, "secondary"}, // "temporary" for IPv6
 	{unix.IFA_F_DADFAILED, "dadfailed"},
 	{unix.IFA_F_DEPRECATED, "deprecated"},
 	{unix.IFA_F_TENTATIVE, "tentative"},
@@ -124,7 +123,7 @@ var addressFlags = []struct {
 	{unix.IFA_F_STABLE_PRIVACY, "stable-privacy"},
 }
 
-// settableFlags are those that the kernel takes from who adds an address.
+// settableFlags are those that the kernel accepts on a new address.
 const settableFlags = unix.IFA_F_NOPREFIXROUTE | unix.IFA_F_NODAD | unix.IFA_F_OPTIMISTIC | unix.IFA_F_HOMEADDRESS | unix.IFA_F_MANAGETEMPADDR | unix.IFA_F_MCAUTOJOIN
 
 const ifaRTPriority = 9 // IFA_RT_PRIORITY of linux/if_addr.h
@@ -147,7 +146,7 @@ func parseAddress(m []byte, names map[int]string) (Address, error) {
 	}
 	a := Address{
 		Link:      names[int(h.Index)],
-		Prefix:    netip.PrefixFrom(local, int(h.Prefixlen)), // of a point-to-point address the length is that of the peer
+		Prefix:    netip.PrefixFrom(local, int(h.Prefixlen)), // for a point-to-point address, the length is the peer's
 		Scope:     scopeName(int(h.Scope)),
 		Broadcast: at.addr(unix.IFA_BROADCAST),
 		Label:     at.text(unix.IFA_LABEL),
@@ -182,8 +181,7 @@ func parseAddress(m []byte, names map[int]string) (Address, error) {
 	return a, nil
 }
 
-// addressMessage is the body of the message that adds or deletes an address on
-// the link of an index.
+// addressMessage is the body of a message that adds or deletes an address on the link with that index.
 func addressMessage(a Address, index int) []byte {
 	family, local := family(a.Prefix.Addr()), a.Prefix.Addr().AsSlice()
 	h := nl.NewIfAddrmsg(int(family))
@@ -222,7 +220,7 @@ func addressMessage(a Address, index int) []byte {
 	return b
 }
 
-// cloned says of a message about a route whether it is of the cache.
+// cloned reports whether a route message is about a cache entry.
 func cloned(m []byte) bool {
 	return len(m) >= unix.SizeofRtMsg && nl.DeserializeRtMsg(m).Flags&unix.RTM_F_CLONED != 0
 }
@@ -238,7 +236,7 @@ const (
 
 var preferences = map[int]string{1: "high", 3: "low"}
 
-// beyond are the attributes of a route that a Route does not hold.
+// beyond are the route attributes that a Route cannot hold.
 var beyond = []struct {
 	attr uint16
 	name string
@@ -330,7 +328,7 @@ func hopFlags(flags uint32) []string {
 	return names
 }
 
-// metricNames are the names of RTA_METRICS in ip-route(8), by their number.
+// metricNames are ip-route(8)'s names of RTA_METRICS, by number.
 var metricNames = []string{
 	unix.RTAX_MTU: "mtu", unix.RTAX_WINDOW: "window", unix.RTAX_RTT: "rtt", unix.RTAX_RTTVAR: "rttvar", unix.RTAX_SSTHRESH: "ssthresh",
 	unix.RTAX_CWND: "cwnd", unix.RTAX_ADVMSS: "advmss", unix.RTAX_REORDERING: "reordering", unix.RTAX_HOPLIMIT: "hoplimit",
@@ -338,7 +336,7 @@ var metricNames = []string{
 	unix.RTAX_QUICKACK: "quickack", unix.RTAX_CC_ALGO: "congctl", unix.RTAX_FASTOPEN_NO_COOKIE: "fastopen_no_cookie",
 }
 
-// metricUnits are what ip-route(8) divides a metric by.
+// metricUnits are ip-route(8)'s divisors of metrics.
 var metricUnits = map[string]int{"rtt": 8, "rttvar": 4}
 
 func parseMetrics(b []byte) (string, error) {
@@ -396,8 +394,8 @@ func metricsAttr(words string) ([]byte, error) {
 	return b, nil
 }
 
-// routeMessage is the body of the message that adds or deletes a route; index
-// gives a link's by its name. A route that a Route cannot hold whole is an error.
+// routeMessage is the body of a message that adds or deletes a route; index returns a link's index by name. A
+// route that a Route cannot fully hold is an error.
 func routeMessage(r Route, index func(link string) (int, error)) ([]byte, error) {
 	if r.Beyond != "" {
 		return nil, fmt.Errorf("route to %s: its %s is not carried over", r.Dst, r.Beyond)
@@ -485,7 +483,7 @@ func wayAttrs(b []byte, dst, via netip.Addr, dev string, index func(string) (int
 	return attr(b, unix.RTA_OIF, native.AppendUint32(nil, uint32(i))), nil
 }
 
-// hopMask are the flags that who adds a route may set.
+// hopMask are the flags settable on a new route.
 func hopMask(names []string) uint32 {
 	if slices.Contains(names, "onlink") {
 		return unix.RTNH_F_ONLINK
@@ -583,7 +581,7 @@ func portRange(b []byte) string {
 	return fmt.Sprintf("%d-%d", from, to)
 }
 
-// ruleMessage is the body of the message that adds or deletes a rule.
+// ruleMessage is the body of a message that adds or deletes a rule.
 func ruleMessage(r Rule) ([]byte, error) {
 	h := nl.RtMsg{RtMsg: unix.RtMsg{Family: unix.AF_INET, Table: uint8(min(r.Table, 255)), Type: ruleToTable}}
 	if r.Family == 6 {
@@ -669,8 +667,7 @@ func ruleMessage(r Rule) ([]byte, error) {
 	return append(h.Serialize(), b...), nil
 }
 
-// neighbourMessage is the body of the message that adds or deletes a static
-// neighbour on the link of an index.
+// neighbourMessage is the body of a message that adds or deletes a static neighbour on the link with that index.
 func neighbourMessage(n Neighbour, index int) ([]byte, error) {
 	mac, err := parseMAC(n.MAC)
 	if err != nil {

@@ -5,11 +5,10 @@ import (
 	"net/netip"
 )
 
-// A NetworkWriter changes what Host.Network reads, of the local host. It is for
-// pkg/fixes alone, which plans, guards and journals each change.
+// A NetworkWriter changes what Host.Network reads, on the local host. It is for pkg/fixes alone, which plans,
+// guards and journals each change.
 //
-// What is there already, or gone already, is an error: syscall.EEXIST, ESRCH,
-// EADDRNOTAVAIL or ENOENT.
+// Adding what exists or deleting what is gone fails: syscall.EEXIST, ESRCH, EADDRNOTAVAIL or ENOENT.
 type NetworkWriter interface {
 	AddAddress(Address) error
 	DeleteAddress(Address) error
@@ -24,13 +23,12 @@ type NetworkWriter interface {
 	SetUp(link string, up bool) error
 	SetMAC(link, mac string) error
 	SetSysctl(name, value string) error
-	// Announce tells the segment of a link which MAC address an address of it
-	// has: a gratuitous ARP reply, or an unsolicited neighbour advertisement.
+	// Announce advertises the MAC address of a link's address on its segment: a gratuitous ARP reply, or an
+	// unsolicited neighbour advertisement.
 	Announce(link string, a netip.Addr) error
 }
 
-// ChangeNetwork runs do where the network of h is. Only of the local host can it
-// be changed.
+// ChangeNetwork runs do in the network namespace of h, which must be the local host.
 func ChangeNetwork(h Host, do func(NetworkWriter) error) error {
 	l, ok := h.(*local)
 	if !ok {

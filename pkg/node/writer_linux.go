@@ -28,7 +28,7 @@ func (w networkWriter) index(link string) (int, error) {
 	return l.Attrs().Index, nil
 }
 
-// send sends one message and waits for what the kernel says of it.
+// send sends one message and waits for the kernel's reply.
 func send(kind, flags int, body []byte) error {
 	req := nl.NewNetlinkRequest(kind, flags|unix.NLM_F_ACK)
 	req.AddRawData(body)
@@ -85,7 +85,7 @@ func (w networkWriter) neighbour(kind, flags int, n Neighbour) error {
 	return send(kind, flags, m)
 }
 
-// What was learned meanwhile gives way to what is static.
+// AddNeighbour replaces an entry learned meanwhile.
 func (w networkWriter) AddNeighbour(n Neighbour) error {
 	return w.neighbour(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, n)
 }
@@ -149,7 +149,7 @@ func (w networkWriter) Announce(link string, a netip.Addr) error {
 func gratuitousARP(mac net.HardwareAddr, a netip.Addr) []byte {
 	ip := a.AsSlice()
 	f := append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, mac...)
-	f = append(f, 0x08, 0x06, 0, 1, 0x08, 0x00, 6, 4, 0, 2) // a reply about IPv4 on Ethernet
+	f = append(f, 0x08, 0x06, 0, 1, 0x08, 0x00, 6, 4, 0, 2) // ARP reply: IPv4 on Ethernet
 	f = append(append(f, mac...), ip...)
 	return append(append(f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), ip...)
 }
@@ -157,7 +157,7 @@ func gratuitousARP(mac net.HardwareAddr, a netip.Addr) []byte {
 func unsolicitedNA(mac net.HardwareAddr, a netip.Addr) []byte {
 	src := a.AsSlice()
 	dst := netip.MustParseAddr("ff02::1").AsSlice()
-	na := append([]byte{136, 0, 0, 0, 0x20, 0, 0, 0}, src...) // it overrides what is known
+	na := append([]byte{136, 0, 0, 0, 0x20, 0, 0, 0}, src...) // override flag
 	na = append(append(na, 2, 1), mac...)                     // the target's link-layer address
 	sum := uint32(len(na)) + unix.IPPROTO_ICMPV6
 	for _, b := range [][]byte{src, dst, na} {
