@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -485,7 +486,8 @@ func (l *logicalFlows) missing(found drifts) {
 	}
 	for k, rows := range lacking {
 		for _, r := range rows {
-			for _, key := range l.lacks(r, alike[k]...) {
+			keys := slices.DeleteFunc(l.lacks(r, alike[k]...), func(key uint64) bool { return l.replaced(r, key) })
+			for _, key := range keys {
 				found[driftKey{noFlow, string(r.UUID), key}] = drift{seen: doctor.SBRow("Logical_Flow", r.UUID, "%s table %d priority %d match %q actions %q: no flow cookie=0x%x metadata=0x%x",
 					r.Pipeline, r.TableID, r.Priority, doctor.Shorten(r.Match, 120), doctor.Shorten(r.Actions, 120), r.cookie, key)}
 			}
@@ -506,6 +508,38 @@ func (l *logicalFlows) lacks(r expectedRow, cookies ...uint32) []uint64 {
 		}
 	}
 	return slices.DeleteFunc(l.keys(r.LogicalFlowBrief), func(key uint64) bool { return has[key] })
+}
+
+// replaced reports whether a flow of another row does what a row's own would: of a row that was written anew, whose flow stays,
+// or of one whose match is the same once its template variables are filled in.
+func (l *logicalFlows) replaced(r expectedRow, key uint64) bool {
+	addresses := addressesIn(r.Match)
+	if len(addresses) == 0 {
+		return false // nothing shows that a flow matches the same
+	}
+	return slices.ContainsFunc(l.flows.all, func(f openflow.FlowEntry) bool {
+		of, _ := metadata(&f)
+		if of != key || table(&f) != l.base[r.Pipeline]+r.TableID || f.Priority != r.Priority || !l.agrees(r.LogicalFlowBrief, &f) {
+			return false
+		}
+		rows := l.byCookie[uint32(f.Cookie)]
+		template := slices.ContainsFunc(rows, func(r *sb.LogicalFlowBrief) bool { return strings.Contains(r.Match, "^") })
+		return (len(rows) == 0 || template) && slices.Equal(addressesIn(f.Match.String()), addresses)
+	})
+}
+
+// addressesIn returns the addresses and prefixes in the text of a match, sorted.
+func addressesIn(match string) []string {
+	var found []string
+	for _, word := range strings.FieldsFunc(match, func(r rune) bool { return strings.ContainsRune(" ,=()", r) }) {
+		_, err := netip.ParseAddr(word)
+		_, errPrefix := netip.ParsePrefix(word)
+		if err == nil || errPrefix == nil {
+			found = append(found, word)
+		}
+	}
+	slices.Sort(found)
+	return found
 }
 
 // must reports whether a logical flow has a flow on every chassis with its datapath. One that names a port or a set may

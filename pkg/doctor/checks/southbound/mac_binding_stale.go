@@ -154,8 +154,8 @@ func staleNeighbours(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southboun
 	for row := range doctor.Each(rows) {
 		ip, err := netip.ParseAddr(row.IP)
 		port := named[row.LogicalPort]
-		if err != nil || port == nil {
-			continue
+		if err != nil || port == nil || ip.Is4() && ip.IsLinkLocalUnicast() {
+			continue // ovn-kubernetes gives each node the same link-local addresses to translate to
 		}
 		peer := named[port.Options["peer"]]
 		if peer == nil || on[peer.Datapath] == nil {
