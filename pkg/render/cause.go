@@ -59,7 +59,7 @@ func (p *tracePrinter) remedy(n int, r journey.Remedy) {
 	}
 	p.put(4, 7, line...)
 	if r.Command != "" {
-		p.add(Span{Text: "       "}, Span{r.Command, Name})
+		p.command(7, "", Span{Text: "       "}, Span{r.Command, Name})
 	}
 }
 

@@ -234,7 +234,7 @@ func (p *doctorPrinter) finding(f doctor.Finding) {
 	p.sentence("cause", f.Cause)
 	p.sentence("breaks", f.Effect)
 	if f.Fix != nil {
-		p.labelled("fix", Span{f.Fix.Command(), Name}, Span{"  " + fixWords(f.Fix), Faint})
+		p.command(10, fixWords(f.Fix), Span{"  fix     ", Faint}, Span{f.Fix.Command(), Name})
 	}
 	p.sentence("next", f.Next)
 	if len(f.Consequences) > 0 {

@@ -45,7 +45,7 @@ func Plan(w io.Writer, s Style, c *fixes.Call, p *fixes.PlanSummary) error {
 			out.put(5, 7, Span{line, look})
 		}
 		for _, command := range step.Commands {
-			out.put(5, 9, Span{"$ ", Faint}, Span{command, Name})
+			out.command(9, "", Span{"     $ ", Faint}, Span{command, Name})
 		}
 		if step.OneWay != "" {
 			out.put(5, 7, Span{"cannot be undone: ", Warn}, Span{Text: step.OneWay})

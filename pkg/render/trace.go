@@ -59,6 +59,24 @@ func (p *tracePrinter) put(indent, hang int, spans ...Span) {
 
 func blanks(n int) Span { return Span{Text: strings.Repeat(" ", n)} }
 
+// command adds a line that ends in a command. It does not wrap, so that the command can be copied; a remark that does not
+// fit beside it follows on lines of its own, hang blanks in.
+func (p *tracePrinter) command(hang int, remark string, line ...Span) {
+	used := 0
+	for _, s := range line {
+		used += width(s.Text)
+	}
+	switch {
+	case remark == "":
+		p.add(line...)
+	case p.style.Width == 0 || used+2+width(remark) <= p.style.Width:
+		p.add(append(line, Span{"  " + remark, Faint})...)
+	default:
+		p.add(line...)
+		p.text(hang, remark, Faint)
+	}
+}
+
 // text adds a paragraph.
 func (p *tracePrinter) text(indent int, text string, look Look) {
 	p.put(indent, indent, Span{text, look})
@@ -70,7 +88,7 @@ func (p *tracePrinter) next(commands []string) {
 		p.add()
 	}
 	for _, c := range commands {
-		p.add(Span{"next: ", Title}, Span{c, Name})
+		p.command(0, "", Span{"next: ", Title}, Span{c, Name})
 	}
 }
 
@@ -123,7 +141,7 @@ func (p *tracePrinter) disagreement(d journey.Disagreement) {
 	if d.Flow != "" {
 		p.text(4, d.Flow, Faint)
 	}
-	p.put(4, 6, Span{Text: "fix: "}, Span{d.Repair, Name})
+	p.command(6, "", Span{Text: "    fix: "}, Span{d.Repair, Name})
 }
 
 // observed prints what real packets did.
