@@ -35,16 +35,16 @@ func newCapture(root *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "capture [FILE]",
 		Short: "Save everything the other commands read in one archive",
-		Long: `capture reads both databases and all nodes in reach, side by side, and writes
-what they answered to FILE, a .tar.zst with an index of what was read, what could
-not be read and why. Every other command reads it with --offline FILE. Without FILE the
-name is made of the time; - is standard output.
+		Long: `capture reads both databases and all reachable nodes in parallel, and writes
+their replies to FILE, a .tar.zst with an index of what was read, what could not
+be read and why. Every other command reads it with --offline FILE. Without FILE
+the name is made of the time; - is standard output.
 
-Private keys and the values of keys like token, password, secret, psk and
-key-data are not in it. Databases of servers on this host are read from their files,
-others in pieces with pauses, so that no other client is held up.
+It holds no private keys, and no values of keys like token, password, secret,
+psk and key-data. Databases of servers on this host are read from their files,
+others in pieces with pauses, so that other clients are not held up.
 
-A capture that was cut short holds what was read until then.
+A capture that was cut short holds what had been read by then.
 ` + exitStatusHelp,
 		Example: `  ovnctl capture --node-exec 'ssh {hostname}'
   ovnctl capture before.tar.zst

@@ -34,15 +34,15 @@ func newCompare(root *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Show what differs between two states, of which either may be live",
-		Long: `compare says what differs between A and B, the later one: chassis, releases, bridges and
-addresses of the nodes, where ports are bound, the configuration, what was learned,
-and the flows, by what they were made for. Each is what --offline takes, a capture,
-sosreport, must-gather, directory or database file, or the word live (./live is a
-file of that name).
+		Long: `compare shows what differs between A and B, the later one: chassis, releases,
+bridges and addresses of the nodes, where ports are bound, the configuration,
+what was learned, and the flows, by what they were made for. Each is what
+--offline takes (a capture, sosreport, must-gather, directory or database file)
+or the word live (./live is a file of that name).
 
-Rows that were made anew are joined by their names. What moves by itself, such as
-counters and timestamps, is left out unless --all is given. What one side lacks
-is named, and is no difference.
+Rows that were re-created are matched by name. What changes all the time, such
+as counters and timestamps, is left out unless --all is given. What was not read
+on one side is listed, and is not a difference.
 ` + exitStatusHelp,
 		Example: `  ovnctl compare yesterday.tar.zst live --node-exec 'ssh {hostname}'
   ovnctl compare before.tar.zst after.tar.zst

@@ -35,16 +35,18 @@ func newDecode(root *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "decode [FILE]",
 		Short: "Name the numbers in any Open vSwitch or OVN text",
-		Long: `decode prints FILE, or standard input, with the name of each number that it knows
-behind it in angle brackets: metadata=0x5<switch node1>. It reads ofproto/trace,
-dump-flows, dump-groups, dpctl/dump-flows, dpctl/dump-conntrack and tcpdump of Geneve
-and VXLAN packets, also in parts and between other text, and changes nothing else.
+		Long: `decode prints FILE, or standard input, and adds to each number that it knows its
+name in angle brackets: metadata=0x5<switch node1>. It reads the output of
+ofproto/trace, dump-flows, dump-groups, dpctl/dump-flows, dpctl/dump-conntrack
+and of tcpdump for Geneve and VXLAN packets, whole or in parts, amid other text,
+which it leaves as it is.
 
-If FILE is a capture of packets, pcap or pcapng, decode prints a line per packet.
+If FILE is a capture of packets, pcap or pcapng, decode prints a line per
+packet.
 
-Names come from the databases and the node as they are now: text from another time
-or node has other numbers. Without databases, or with --plain, the numbers are
-explained.
+Names come from the databases and the node as they are now; text from another
+time or node may have other numbers. Without databases, or with --plain, the
+numbers are explained instead.
 ` + exitStatusHelp,
 		Example: `  ovs-ofctl dump-flows br-int | ovnctl decode
   ovs-appctl ofproto/trace br-int in_port=1,icmp | ovnctl decode
@@ -60,7 +62,7 @@ explained.
 	f.SortFlags = false
 	f.StringVar(&o.node, "node", "", "the `node` that the text is from (default this one, or the only one)")
 	f.StringVar(&o.bridge, "bridge", "", "the `bridge` that the flows are from, if the text does not say")
-	f.Var(&o.release, "release", "the OVN `release` that made the flows, such as 23.03.1, if it cannot be found out")
+	f.Var(&o.release, "release", "the OVN `release` that made the flows, such as 23.03.1, if it cannot be detected")
 	f.BoolVar(&o.plain, "plain", false, "read no database and no node: explain the numbers instead")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "print on standard error where the names come from")
 	o.completeNode(cmd)

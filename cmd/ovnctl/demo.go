@@ -57,11 +57,11 @@ func newDemo(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "List commands to try on the built-in captures, without OVN",
-		Long: `demo lists commands to try. The program carries captures of two deployments:
-three nodes as OVN-Kubernetes sets them up, healthy, and the same with three
-faults. --offline demo:healthy and --offline demo:broken read them, demo alone is
-the broken one; a file of that name is ./demo. Nothing else is needed: no OVS, no
-root, no network.
+		Long: `demo lists commands to try, without OVS, root or a network. The binary contains
+captures of two deployments: three nodes as OVN-Kubernetes sets them up,
+healthy, and the same with three faults. --offline demo:healthy and --offline
+demo:broken read them; demo alone is the broken one. A file of that name is
+./demo.
 ` + exitStatusHelp,
 		Example: `  ovnctl demo
   ovnctl --offline demo trace shop/client bank/vault-2 --tcp 8080

@@ -38,15 +38,15 @@ func newDoctor(root *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [OBJECT [OBJECT]]",
 		Short: "Find faults, explain them, and repair them",
-		Long: `doctor looks for known faults of Open vSwitch and OVN: on this node, on the nodes
-that --node-exec reaches, and in the databases. Each finding has the evidence, the
-cause, what it breaks, and the repair. Findings that another one explains stand
-under it.
+		Long: `doctor looks for known faults of Open vSwitch and OVN: on this node, on the
+nodes that --node-exec reaches, and in the databases. Each finding has the
+evidence, the cause, what it breaks, and the repair. Findings that another one
+explains are listed below it.
 
-It changes nothing without --fix. A check that cannot tell says why.
+It changes nothing without --fix. A check that could not decide says why.
 
-OBJECT restricts it to the path of a pod (NAMESPACE/POD), a node or another object
-that trace takes; two of them, to the path between them.
+OBJECT restricts it to the path of a pod (NAMESPACE/POD), a node or another
+object that trace takes; two of them, to the path between them.
 
 Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 ` + exitStatusHelp,

@@ -23,12 +23,12 @@ import (
 func newExplain(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain NAME",
-		Short: "Explain a check, a repair, a stage, a register or a verdict in a page of text",
-		Long: `explain prints the page of a check of doctor; what a repair of fix does and what it
-does not; what a stage of the logical pipelines, a table of ovn-controller or a
-register is for, and its number or bits in each release; what a verdict of trace
-says and what it does not. doctor --list-checks and fix list have the names of checks
-and repairs, the other commands' output those of the rest.`,
+		Short: "Print a page about a check, repair, stage, register or verdict",
+		Long: `explain prints a page about a check of doctor; a repair of fix; a stage of the
+logical pipelines, a table of ovn-controller or a register, with its number or
+bits in each release; or a verdict of trace. doctor --list-checks and fix list
+have the names of checks and repairs; the others are in the output of the other
+commands.`,
 		Example: `  ovnctl explain uplink-not-in-bridge
   ovnctl explain enable-port
   ovnctl explain ls_in_acl

@@ -28,18 +28,18 @@ func newFix(root *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fix REPAIR [ARGUMENT]...",
 		Short: "Repair one fault, or undo a repair",
-		Long: `fix carries out one repair. First it shows the plan: each step with what changes,
-the classic commands that do the same, the risk, and the traffic it touches. Then
-it asks.
+		Long: `fix carries out one repair. First it shows the plan: each step with what
+changes, the classic commands that do the same, the risk, and the traffic it
+touches. Then it asks.
 
-Nothing is changed if the state is no longer the one the plan was made from. Each
-step is written to a journal before it is made. Then the check that finds the fault
-runs again: if it still finds it, the repair is rolled back. A run that is cut off
-is finished or rolled back by the next one.
+Nothing is changed if the state has changed since the plan was made. Each step
+is written to a journal before it is made. Afterwards the check that found the
+fault runs again: if it still finds it, the repair is rolled back. A run that is
+cut off is finished or rolled back by the next one.
 
-A repair that can cut this host off runs under a watchdog: unless it is confirmed
-within --confirm-timeout it is rolled back, even if ovnctl, the login or the
-connection are gone by then.
+A repair that can cut this host off runs under a watchdog: unless it is
+confirmed within --confirm-timeout it is rolled back, even if ovnctl or your
+login session is gone by then.
 
 Give the arguments in order or as NAME=VALUE. A repair of another node runs on
 that node.
@@ -102,13 +102,13 @@ func newFixUndo(o *fixOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo [RUN]",
 		Short: "Undo the last repair, or a run by its number",
-		Long: `undo undoes the steps of a repair, the last one first, unless somebody has changed
-since what it changed. If the repair cannot be undone, it says why and ends with
-status 4.
-A repair that can cut this host off is undone under a watchdog: unless the undo is
-confirmed within --confirm-timeout, the repair is put in place again. With --yes it is
-confirmed once the gateway and the Southbound reply, as far as they did before the repair.
-fix list --done lists the runs.`,
+		Long: `undo undoes the steps of a repair, the last one first, unless somebody has
+changed since what it changed. If the repair cannot be undone, it says why and
+ends with status 4. A repair that can cut this host off is undone under a
+watchdog: unless the undo is confirmed within --confirm-timeout, the repair is
+put in place again. With --yes it is confirmed once the gateway and the
+Southbound reply, as far as they did before the repair. fix list --done lists
+the runs.`,
 		Example: `  ovnctl fix undo
   ovnctl fix undo 3`,
 		Args: cobra.MaximumNArgs(1),
@@ -124,12 +124,12 @@ func newFixRecover(o *fixOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover",
 		Short: "Finish or roll back a run that was cut off",
-		Long: `recover does what every fix does first. A run that was killed, or cut off by a reboot,
-is finished if it has begun a step that cannot be undone, or if all its steps are done
-and the fault is gone. Otherwise it is rolled back.
+		Long: `recover does what every fix does first. A run that was killed, or cut off by a
+reboot, is finished if it has begun a step that cannot be undone, or if all its
+steps are done and the fault is gone. Otherwise it is rolled back.
 
-A run that can be neither finished nor rolled back blocks all others. --leave RUN closes
-it: its changes stay, and fix list --done shows it.`,
+A run that can be neither finished nor rolled back blocks all others. --leave
+RUN closes it: its changes stay, and fix list --done shows it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if leave != 0 {

@@ -61,9 +61,9 @@ func addFlow(cmd *cobra.Command, root *options) {
 	}
 	cmd.Use += " | --flow FLOW"
 	cmd.Long = strings.TrimSuffix(cmd.Long, exitStatusHelp) + `
-With --flow the packet is a flow as ofproto/trace takes it (ovs-vswitchd(8)), and
-ovs-vswitchd of one node traces it through OpenFlow tables to datapath actions. If the
-node is unreachable, or with --simulate, ovnctl simulates it.
+With --flow the packet is a flow as ofproto/trace takes it (ovs-vswitchd(8)),
+and ovs-vswitchd of one node traces it through OpenFlow tables to datapath
+actions. If the node is unreachable, or with --simulate, ovnctl simulates it.
 ` + exitStatusHelp
 	cmd.Example += `
   ovnctl trace --flow 'in_port=3,icmp,nw_src=10.244.1.5,nw_dst=10.244.2.5,nw_ttl=64' --ct-next new --decode`

@@ -41,14 +41,14 @@ func newFlows(root *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flows",
 		Short: "Show the OpenFlow flows of a bridge and what each was made for",
-		Long: `flows lists the flows of a node's integration bridge with their logical flows and
-Northbound objects: packets, stage, what becomes of a packet that matches, what the
-flow was made for, and its match with names. Flows that have dropped packets come
-first, the busiest at the top.
+		Long: `flows lists the flows of a node's integration bridge with their logical flows
+and Northbound objects: packets, stage, what happens to a packet that matches,
+what the flow was made for, and its match with names. Flows that have dropped
+packets come first, the busiest at the top.
 
-With --datapath it shows the datapath's cache instead: how well it works, and its
-megaflows with the OpenFlow flows that each came from, found by one ofproto/trace
-per megaflow.
+--datapath shows the cache of the OVS datapath instead: its hit rate, and its
+megaflows with the OpenFlow flows that each came from (one ofproto/trace per
+megaflow).
 ` + exitStatusHelp,
 		Example: `  ovnctl flows --drops
   ovnctl flows --pod shop/web-1 --sort packets --top 20

@@ -57,8 +57,8 @@ func addMicroflow(cmd *cobra.Command, root *options) {
 	}
 	cmd.Use += " | --microflow EXPRESSION [DATAPATH]"
 	cmd.Long = strings.TrimSuffix(cmd.Long, exitStatusHelp) + `
-With --microflow the packet is an expression as ovn-trace(8) takes it, and the output is
-that of ovn-trace: only the logical pipeline, only one direction.
+With --microflow the packet is an expression as ovn-trace(8) takes it, and the
+output is that of ovn-trace: only the logical pipeline, only one direction.
 ` + exitStatusHelp
 	cmd.Example += `
   ovnctl trace --microflow 'inport == "shop_web-1" && ip4.dst == 10.96.0.10 && tcp.dst == 80 && ip.ttl == 64' --ct new`

@@ -41,15 +41,15 @@ func newReach(root *options) *cobra.Command {
 		Long: `reach follows a packet and its reply, as trace does, between every pair of a
 selection. It reads the databases once, and no node.
 
-FROM and TO are what trace takes, or sets: NAMESPACE/ or ns:NAMESPACE, svc:NAMESPACE/,
-switch:NAME, node:NODE/ (who is on it; node:NODE is the node itself), label:KEY=VALUE
-(external_ids of the port), names with * and ?, and all. Without them it is all pods,
-virtual machines and other workloads. More than one: --from and --to, which can be
-repeated; what stands without a flag belongs to the other side.
+FROM and TO are what trace takes, or sets: NAMESPACE/ or ns:NAMESPACE,
+svc:NAMESPACE/, switch:NAME, node:NODE/ (the workloads on it; node:NODE is the
+node itself), label:KEY=VALUE (external_ids of the port), names with * and ?,
+and all. The default is all pods, VMs and other workloads. --from and --to can
+be repeated; with one of them, the arguments are the other side.
 
---expect FILE compares with a list, one line for each:
+--expect FILE compares with a list of lines
   FROM -> TO [tcp/PORT,udp/PORT,icmp] allow|deny
-and ends with status 1 where something differs. -o expect prints such a list.
+and exits with status 1 if something differs. -o expect prints such a list.
 
 Output formats: ` + strings.Join(render.ReachFormats, ", ") + `.
 ` + exitStatusHelp,

@@ -125,10 +125,10 @@ func newRoot(o *options) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ovnctl",
 		Short: "Show, trace and repair deployments of Open vSwitch and OVN",
-		Long: `ovnctl shows what an Open vSwitch or OVN deployment is made of, follows a packet
-through it and says what stopped it. It reads the Northbound, Southbound and
-Open_vSwitch databases and the daemons' control sockets itself and needs none of
-the OVS and OVN command-line tools.
+		Long: `ovnctl shows the topology of an Open vSwitch or OVN deployment, follows a packet
+through it, names what stops the packet, and finds and repairs faults. It reads
+the Northbound, Southbound and Open_vSwitch databases and the daemons' control
+sockets itself: it needs no OVS or OVN command-line tools.
 ` + exitStatusHelp,
 		Version:           version,
 		SilenceUsage:      true,
@@ -142,7 +142,23 @@ the OVS and OVN command-line tools.
 		return fmt.Errorf("%w\nhint: %s --help lists the flags", err, cmd.CommandPath())
 	})
 	o.addFlags(root.PersistentFlags())
-	root.AddCommand(newTopology(o), newTrace(o), newReach(o), newDecode(o), newFlows(o), newDoctor(o), newExplain(o), newFix(o), newCapture(o), newCompare(o), newDemo(o), newVersion())
+	for _, group := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"What is there, and where packets go:", []*cobra.Command{newTopology(o), newTrace(o), newReach(o), newFlows(o)}},
+		{"What is broken:", []*cobra.Command{newDoctor(o), newFix(o)}},
+		{"Captures:", []*cobra.Command{newCapture(o), newCompare(o), newDemo(o)}},
+		{"What it means:", []*cobra.Command{newDecode(o), newExplain(o)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, c := range group.commands {
+			c.GroupID = group.title
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(newVersion())
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
 	_ = root.RegisterFlagCompletionFunc("offline", completeOffline)

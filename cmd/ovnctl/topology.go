@@ -45,14 +45,14 @@ func newTopologyShow(root *options) *cobra.Command {
 		Long: `show joins the Northbound, the Southbound and the Open_vSwitch database of every
 node that can be read: switches, routers and ports with their addresses; which
 chassis holds each port and each gateway, and which should; load balancers, NAT,
-routes and policies; tunnels, bridges and uplinks. Of what is down it says why.
-Any of the databases may be missing.
+routes and policies; tunnels, bridges and uplinks; and why a port or tunnel is
+down. Any of the databases may be missing.
 
-With names it shows only these, in all detail, and what is around them. A NAME is
-that of a switch, router, port, chassis, node, bridge, service or load balancer,
-NAMESPACE/POD, an address, or the first four or more digits of a UUID; where it
-could be several, write switch:NAME, router:NAME, lsp:NAME, lrp:NAME, pod:NAME,
-vm:NAME, node:NAME, bridge:NODE/NAME, svc:NAMESPACE/NAME or lb:NAME.
+With names it shows only these, in all detail, and what is around them. A NAME
+is that of a switch, router, port, chassis, node, bridge, service or load
+balancer, NAMESPACE/POD, an address, or the first four or more digits of a UUID;
+where it could be several, write switch:NAME, router:NAME, lsp:NAME, lrp:NAME,
+pod:NAME, vm:NAME, node:NAME, bridge:NODE/NAME, svc:NAMESPACE/NAME or lb:NAME.
 
 Output formats: ` + strings.Join(render.TopologyFormats, ", ") + `.
 ` + exitStatusHelp,

@@ -40,22 +40,23 @@ func newTrace(root *options) *cobra.Command {
 	o := &traceOptions{options: root}
 	cmd := &cobra.Command{
 		Use:   "trace FROM TO",
-		Short: "Follow a packet and its reply through the deployment and say what stops it",
+		Short: "Follow a packet and its reply, and name what stops them",
 		Long: `trace follows a packet from FROM to TO through the logical network, through the
 OpenFlow tables of each node it crosses and the tunnels between them, and its
 reply back. FROM and TO are written as NAMESPACE/POD, a pod's name when there is
 only one, lsp:PORT, node:NODE, svc:NAMESPACE/NAME[:PORT], vm:NAME, ip:ADDRESS,
 external:ADDRESS or an address.
 
-The packet is the first of a new connection; nothing is sent. ovs-vswitchd of each
-node says what it would do with it: here through its control socket, on other nodes
-through --node-exec. Where a node on the path is unreachable, the verdict is that of
-the logical flows in the Southbound: what is expected. With --logical no node is
-read.
+The packet is the first of a new connection; nothing is sent. Each node's
+ovs-vswitchd is asked what it would do with the packet: here through its control
+socket, on other nodes through --node-exec. If a node on the path is
+unreachable, the verdict is the expected one, by the logical flows in the
+Southbound. --logical reads no node.
 
-With --observe the counters of the flows on the path are read twice, on every node:
-they show how far real packets get, and whether the verdict is right. Send some if
-there is no traffic. Packets lost on a path that should work are exit code 1.
+--observe reads the counters of the flows on the path twice, on every node: they
+show how far real packets get, and whether the verdict is right. Without traffic
+there is nothing to see: send some. Packets lost on a path that should work:
+exit code 1.
 ` + exitStatusHelp,
 		Example: `  ovnctl trace shop/client shop/web-1 --tcp 8080
   ovnctl trace shop/client svc:shop/web --tcp 80 -v
