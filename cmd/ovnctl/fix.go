@@ -278,7 +278,7 @@ func (o *fixOptions) list() error {
 		if format != "table" {
 			return render.Write(o.stdout, format, fixes.NewRepairsDocument(catalog.Repairs))
 		}
-		return render.WriteTables(o.stdout, o.style(o.stdout), false, render.RepairTable(catalog.Repairs))
+		return render.Repairs(o.stdout, o.style(o.stdout), catalog.Repairs)
 	}
 	runs, err := fixes.ReadJournal(o.state(o.stateDir)).Runs()
 	if err != nil {

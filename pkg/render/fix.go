@@ -124,8 +124,25 @@ func repairLook(s fixes.OutcomeState) Look {
 	return Good
 }
 
-// RepairTable lists repairs.
-func RepairTable(all []*fixes.Repair) *Table {
+// Repairs lists repairs: in a table where there is room for one, else on two lines each.
+func Repairs(w io.Writer, s Style, all []*fixes.Repair) error {
+	t := repairTable(all)
+	if s.Width == 0 || t.width() <= s.Width {
+		return WriteTables(w, s, false, t)
+	}
+	out := &tracePrinter{style: s}
+	for _, r := range all {
+		undo := "can be undone"
+		if r.OneWay != "" {
+			undo = "cannot be undone"
+		}
+		out.command(4, string(r.Risk)+" risk, "+undo, Span{r.Name, Name}, Span{Text: strings.TrimRight(" "+r.Usage(), " ")})
+		out.text(4, r.Title(), Plain)
+	}
+	return out.flush(w)
+}
+
+func repairTable(all []*fixes.Repair) *Table {
 	t := &Table{Header: []string{"NAME", "ARGUMENTS", "WHAT IT DOES", "CLASS", "RISK", "UNDO"}}
 	for _, r := range all {
 		undo := "yes"

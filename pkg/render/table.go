@@ -24,6 +24,19 @@ func (t *Table) Row(cells ...Line) { t.rows = append(t.rows, cells) }
 // Len returns the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
 
+// width returns the columns that the table takes.
+func (t *Table) width() int {
+	total := 0
+	for i, h := range t.Header {
+		widest := width(h)
+		for _, r := range t.rows {
+			widest = max(widest, lineWidth(r[i]))
+		}
+		total += widest + len(gap)
+	}
+	return total - len(gap)
+}
+
 // leastCell is the minimum width of a shortened cell.
 const leastCell = 6
 
