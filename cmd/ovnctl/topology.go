@@ -288,8 +288,8 @@ func (o *options) completeNames(cmd *cobra.Command, word string, kinds ...topolo
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []cobra.Completion
-	for _, name := range g.Names(kinds...) {
-		if strings.HasPrefix(name, word) && name == render.Clean(name) {
+	for _, name := range g.Completions(word, kinds...) {
+		if name == render.Clean(name) {
 			out = append(out, name)
 		}
 	}

@@ -51,8 +51,8 @@ var groups = []group{
 		{paths: []string{"pkg/envfile"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/pcap"}, rule: rule{never: []string{"gather"}}},
 		{paths: []string{"pkg/logicalflow"}},
-		{paths: []string{"pkg/topology"}, rule: rule{never: []string{"pkg/cluster", "pkg/node"}}}, // reads rows, from wherever they are
 		{paths: []string{"pkg/decode"}, rule: rule{never: []string{"pkg/cluster", "pkg/node"}}},
+		{paths: []string{"pkg/topology"}, rule: rule{never: []string{"pkg/cluster", "pkg/node"}}}, // reads rows, from wherever they are
 		{paths: []string{"pkg/decode/text"}},
 		{paths: []string{"pkg/snapshot"}},
 		{paths: []string{"pkg/facts"}},

@@ -76,14 +76,14 @@ func tablesOf(stage string) []table {
 }
 
 func describeACL(row nb.ACL, l lookup) Object {
-	o := Object{Kind: "ACL", Name: row.Name.Get(), Owner: OwnerOf(row.ExternalIDs)}
+	o := Object{Kind: "ACL", Name: row.Name.Get()}
 	var owner Owner
 	if group := heldBy[nb.PortGroup](l, "acls", row.UUID); group.Name != "" {
 		o.Holder, owner = Holder{GroupHolder, group.Name}, OwnerOf(group.ExternalIDs)
 	} else {
 		o.Holder, owner = onSwitch(l, "acls", row.UUID)
 	}
-	o.Owner = cmp.Or(o.Owner, owner, parentOwner(row.ExternalIDs["parent"], o.Holder), groupOwner(o.Holder))
+	o.Owner = ACLOwner(row.ExternalIDs, o.Holder, owner)
 	head, tier := "ACL", ""
 	if o.Name != "" {
 		head = fmt.Sprintf("ACL %q", o.Name)
@@ -191,8 +191,7 @@ func describeDHCP(row nb.DHCPOptions, _ lookup) Object {
 }
 
 func describePortGroup(row nb.PortGroup, _ lookup) Object {
-	o := Object{Kind: "port group", Name: row.Name}
-	o.Owner = cmp.Or(OwnerOf(row.ExternalIDs), groupOwner(Holder{GroupHolder, row.Name}))
+	o := Object{Kind: "port group", Name: row.Name, Owner: GroupOwner(row.Name, row.ExternalIDs)}
 	o.Text = line("port group "+row.Name, o.Owner.String())
 	return o
 }

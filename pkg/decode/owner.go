@@ -2,6 +2,7 @@ package decode
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -143,6 +144,12 @@ func ovnKubernetesOwner(ids map[string]string) Owner {
 		return namespaced(OVNKubernetes, "NetworkPolicy", ":", name)
 	case "EgressFirewall", "EgressQoS":
 		return Owner{CMS: OVNKubernetes, Kind: kind, Namespace: name, Name: "default"}
+	case "EgressIP", "EgressService":
+		if name != strings.ToLower(name) || slices.Contains(servesAll, name) {
+			return ofKind(kind, Internal)
+		}
+		name, _, _ = strings.Cut(name, "_") // EGRESSIP_NAMESPACE/POD; names of Kubernetes objects contain none
+		return namespaced(OVNKubernetes, kind, "/", strings.Replace(name, ":", "/", 1))
 	case "NetpolNamespace":
 		role := DefaultDeny
 		if ids["type"] == "arpAllow" {
@@ -163,6 +170,10 @@ func ovnKubernetesOwner(ids map[string]string) Owner {
 		return namespaced(OVNKubernetes, kind, ":", name)
 	}
 }
+
+// servesAll are the address sets of all EgressIPs and EgressServices. Other rows for all of them have names with
+// capital letters, which those of Kubernetes objects have not: EIP-No-Reroute-Pod-To-Pod.
+var servesAll = []string{"node-ips", "egressip-served-pods", "egresssvc-served-pods"}
 
 func olderOVNKubernetesOwner(ids map[string]string) Owner {
 	switch {
@@ -228,6 +239,17 @@ func neutronOwner(ids map[string]string) Owner {
 		}
 	}
 	return Owner{}
+}
+
+// GroupOwner is [OwnerOf] for a port group, whose name counts, too.
+func GroupOwner(name string, ids map[string]string) Owner {
+	return cmp.Or(OwnerOf(ids), groupOwner(Holder{GroupHolder, name}))
+}
+
+// ACLOwner is [OwnerOf] for an ACL. The zero value for its owner and that of the port group or switch that holds it
+// means that its CMS says nothing.
+func ACLOwner(ids map[string]string, holder Holder, holderOwner Owner) Owner {
+	return cmp.Or(OwnerOf(ids), holderOwner, parentOwner(ids["parent"], holder), groupOwner(holder))
 }
 
 // parentOwner reads an ACL's external_ids:parent, as Kube-OVN writes it: the protected switch, or a port group that

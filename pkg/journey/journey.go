@@ -153,7 +153,7 @@ type Request struct {
 // Endpoint is one end of a trace, as its name was resolved.
 type Endpoint struct {
 	Text     string `json:"text"` // as given
-	Kind     string `json:"kind"` // pod, port, node, service, external
+	Kind     string `json:"kind"` // pod, vm, port, router port, node, service, nat, external
 	Name     string `json:"name"`
 	Port     string `json:"port"` // logical port, empty if it has none
 	MAC      string `json:"mac"`

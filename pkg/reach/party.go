@@ -16,13 +16,13 @@ import (
 // Senders and Receivers are the kinds of things that a selector for either side may match.
 var (
 	senders   = []topology.Kind{topology.KindPod, topology.KindVM, topology.KindPort, topology.KindNode, topology.KindExternal}
-	receivers = append(slices.Clone(senders), topology.KindRPort, topology.KindService)
+	receivers = append(slices.Clone(senders), topology.KindRPort, topology.KindService, topology.KindNAT)
 )
 
 // A Party sends or receives.
 type Party struct {
 	Name        string   `json:"name"`        // as given to ovnctl trace
-	Kind        string   `json:"kind"`        // pod, vm, port, router port, node, service, external
+	Kind        string   `json:"kind"`        // pod, vm, port, router port, node, service, nat, external
 	Namespace   string   `json:"namespace"`   // of a pod or a service, else empty
 	LogicalPort string   `json:"logicalPort"` // empty if it has none
 	Switch      string   `json:"switch"`
@@ -124,6 +124,8 @@ func (r *roster) unusable(selector string, err error) error {
 	switch {
 	case other != nil || len(m) == 0:
 		return err
+	case m[0].Kind == topology.KindNAT:
+		return &topology.NameError{Text: selector, Reason: "a translated address sends no packets of its own\nhint: name who is behind it: " + m[0].NATs[0].LogicalIP}
 	case m[0].Kind == topology.KindService:
 		return &topology.NameError{Text: selector, Reason: "a service sends no packets\nhint: name the pods that send"}
 	}
@@ -133,7 +135,12 @@ func (r *roster) unusable(selector string, err error) error {
 // offers returns the questions for a match if it has its own, as a service has for what it listens on. Its own port
 // overrides the question's only if the selector named it.
 func (r *roster) offers(m topology.Match, q Question) ([]Question, error) {
-	if m.Kind != topology.KindService || q.Protocol == "icmp" {
+	switch {
+	case q.Protocol == "icmp":
+		return []Question{{}}, nil
+	case m.Kind != topology.KindService && m.L4Port != 0:
+		return []Question{{Protocol: cmp.Or(q.Protocol, "tcp"), Port: m.L4Port}}, nil
+	case m.Kind != topology.KindService:
 		return []Question{{}}, nil
 	}
 	var offers []Question

@@ -141,13 +141,22 @@ func (t *topologyText) portGroups() []*Tree {
 	var out []*Tree
 	for _, pg := range t.PortGroups {
 		tree := Branch(heading("port group", pg.Name, ""), counted(nil, len(pg.Ports), "port", "ports"))
-		if pg.Owner != "" {
-			tree.Cells = append(tree.Cells, Text("for "+pg.Owner))
+		if owner := pg.Owner.String(); owner != "" {
+			tree.Cells = append(tree.Cells, Text("for "+owner))
 		}
-		addACLs(tree, pg.ACLs)
+		addACLs(tree, t.asked(pg.ACLs))
 		out = append(out, tree)
 	}
 	return out
+}
+
+// asked returns the ACLs of an object that was asked for, all if none of these is one's.
+func (t *topologyText) asked(acls []*topology.ACL) []*topology.ACL {
+	is := func(a *topology.ACL) bool { return t.focus[a.UUID] }
+	if !slices.ContainsFunc(acls, is) {
+		return acls
+	}
+	return slices.DeleteFunc(slices.Clone(acls), func(a *topology.ACL) bool { return !is(a) })
 }
 
 func addACLs(tree *Tree, acls []*topology.ACL) {

@@ -220,7 +220,7 @@ func (t *topologyText) policyTable() *Table {
 func (t *topologyText) groupTable() *Table {
 	tb := &Table{Title: "Port groups", Header: []string{"PORT GROUP", "FOR", "PORTS", "ACLS", "UUID"}}
 	for _, pg := range t.PortGroups {
-		tb.Row(Text(pg.Name, Name), Text(pg.Owner), number(len(pg.Ports)), number(len(pg.ACLs)), Text(pg.UUID))
+		tb.Row(Text(pg.Name, Name), Text(pg.Owner.String()), number(len(pg.Ports)), number(len(pg.ACLs)), Text(pg.UUID))
 	}
 	return tb
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/secret"
@@ -95,6 +96,7 @@ func (b *zoneBuilder) loadBalancer(id ovsdb.UUID, name string, protocol ovsdb.Se
 		UUID: string(id), Name: name, Zone: b.zone,
 		Protocol: cmp.Or(protocol.Get(), "tcp"),
 		Service:  serviceOf(name, ids),
+		Owner:    decode.OwnerOf(ids),
 		VIPs:     vips(addresses),
 		Switches: []Ref{}, Routers: []Ref{}, Groups: []string{}, SelectBy: []string{},
 		Options: secret.Map(options), ExternalIDs: secret.Map(ids),

@@ -3,7 +3,6 @@ package topology
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
@@ -31,13 +30,13 @@ func (g *Graph) plainEnds(ctx context.Context, s Source, ends ...string) (bool, 
 	var norths []ovsdb.Reader
 	s.EachZone(func(_ string, north, _ ovsdb.Reader) { norths = append(norths, north) })
 	for _, text := range ends {
-		name := text
-		if word, rest, ok := strings.Cut(text, ":"); ok && prefixes[word] != nil {
-			name = rest
+		name, word := text, ""
+		if w, rest, ok := g.typed(text); ok {
+			word, name = w, rest
 		}
 		r := resolver{Graph: g, kinds: []Kind{KindPod, KindPort, KindVM, KindNode}}
 		r.named(name)
-		if len(r.matches) == 0 || slices.ContainsFunc(r.matches, func(m Match) bool { return m.Kind == KindNode }) || strings.HasPrefix(text, "svc:") || strings.HasPrefix(text, "service:") {
+		if len(r.matches) == 0 || slices.ContainsFunc(r.matches, func(m Match) bool { return m.Kind == KindNode }) || slices.Contains(nameTypes[word].kinds, KindService) {
 			return false, nil
 		}
 		for _, north := range norths {

@@ -1,6 +1,9 @@
 package topology
 
-import "github.com/ovnctl/ovnctl/pkg/document"
+import (
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/document"
+)
 
 // A Document is what `ovnctl topology show -o json` prints: kind Topology.
 type Document struct {
@@ -38,7 +41,7 @@ type Ref struct {
 type Switch struct {
 	UUID        string            `json:"uuid"`
 	Name        string            `json:"name"`
-	DisplayName string            `json:"displayName,omitempty"` // the CMS's name for it, such as Neutron's network name
+	DisplayName string            `json:"displayName,omitempty"` // the CMS's name for it: Neutron's network name, or NAME@NETWORK
 	Zone        string            `json:"zone"`
 	Datapath    string            `json:"datapath,omitempty"`  // UUID of the Datapath_Binding
 	TunnelKey   int               `json:"tunnelKey,omitempty"` // Datapath_Binding.tunnel_key: the VNI
@@ -313,6 +316,7 @@ type LoadBalancer struct {
 	Zone        string            `json:"zone"`
 	Protocol    string            `json:"protocol"`
 	Service     string            `json:"service,omitempty"` // NAMESPACE/NAME
+	Owner       decode.Owner      `json:"owner,omitzero"`    // the CMS object it was made for: "floating IP 232b7c0a-…"
 	VIPs        []*VIP            `json:"vips"`
 	Switches    []Ref             `json:"switches"`
 	Routers     []Ref             `json:"routers"`
@@ -353,6 +357,7 @@ type NAT struct {
 	ExternalPortRange string            `json:"externalPortRange,omitempty"`
 	GatewayPort       string            `json:"gatewayPort,omitempty"`
 	Match             string            `json:"match,omitempty"`
+	Owner             decode.Owner      `json:"owner,omitzero"` // the CMS object it was made for: "EgressIP exit-ip"
 	Options           map[string]string `json:"options,omitempty"`
 	ExternalIDs       map[string]string `json:"externalIds,omitempty"`
 }
@@ -367,6 +372,7 @@ type Policy struct {
 	Match       string            `json:"match"`
 	Action      string            `json:"action"` // allow, drop, reroute
 	NextHops    []string          `json:"nextHops"`
+	Owner       decode.Owner      `json:"owner,omitzero"` // as for a NAT
 	Options     map[string]string `json:"options,omitempty"`
 	ExternalIDs map[string]string `json:"externalIds,omitempty"`
 }
@@ -388,7 +394,7 @@ type PortGroup struct {
 	UUID        string            `json:"uuid"`
 	Name        string            `json:"name"`
 	Zone        string            `json:"zone"`
-	Owner       string            `json:"owner,omitempty"` // the CMS object it was made for: "NetworkPolicy shop/web"
+	Owner       decode.Owner      `json:"owner,omitzero"` // the CMS object it was made for: "NetworkPolicy shop/web"
 	Ports       []string          `json:"ports"`
 	ACLs        []*ACL            `json:"acls"`
 	ExternalIDs map[string]string `json:"externalIds,omitempty"`
@@ -404,7 +410,7 @@ type ACL struct {
 	Match       string            `json:"match"`
 	Action      string            `json:"action"`
 	Log         bool              `json:"log,omitempty"`
-	Owner       string            `json:"owner,omitempty"` // as for a PortGroup
+	Owner       decode.Owner      `json:"owner,omitzero"` // as for a PortGroup
 	Options     map[string]string `json:"options,omitempty"`
 	ExternalIDs map[string]string `json:"externalIds,omitempty"`
 }

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
 )
 
 // A Graph is a Topology with indexes for lookups. It is immutable after Load and safe for concurrent reads.
@@ -29,6 +31,10 @@ type Graph struct {
 	onRouter    map[string][]*Port        // by the router's UUID
 	routersOn   map[string][]*Port        // router ports peered with a switch's ports, by the switch's UUID
 	subnets     map[string][]netip.Prefix // of a switch, by its UUID
+	owned       []*owned                  // by name
+	ownedBy     map[decode.Owner]*owned
+	defaultDeny map[string][]any // rows that deny what no NetworkPolicy allows, by namespace
+	namespaces  map[string]bool  // of pods and services
 
 	// hasSouthbound and hasNorthbound report which databases of each zone were read.
 	hasNorthbound, hasSouthbound map[string]bool
@@ -67,6 +73,9 @@ func build(zones []zoneData, nodes []nodeData) *Graph {
 		onRouter:      map[string][]*Port{},
 		routersOn:     map[string][]*Port{},
 		subnets:       map[string][]netip.Prefix{},
+		ownedBy:       map[decode.Owner]*owned{},
+		defaultDeny:   map[string][]any{},
+		namespaces:    map[string]bool{},
 		hasNorthbound: map[string]bool{},
 		hasSouthbound: map[string]bool{},
 		read:          zones,
@@ -92,6 +101,7 @@ func build(zones []zoneData, nodes []nodeData) *Graph {
 		g.judge(p)
 	}
 	g.arrange()
+	g.addOwned()
 	return g
 }
 
@@ -121,6 +131,7 @@ func (g *Graph) index() {
 		g.portsByName[p.Name] = append(g.portsByName[p.Name], p)
 		if p.Pod != "" {
 			g.portsByPod[p.Pod] = append(g.portsByPod[p.Pod], p)
+			g.addNamespace(p.Pod)
 		}
 		for _, a := range p.addrs() {
 			if p.Type == "chassisredirect" {
@@ -174,9 +185,17 @@ func (g *Graph) index() {
 	}
 	for _, lb := range g.LoadBalancers {
 		g.byUUID[lb.UUID] = lb
+		g.addNamespace(lb.Service)
 	}
 	for _, c := range g.Chassis {
 		g.byUUID[c.UUID] = c
+	}
+}
+
+// addNamespace notes the namespace of NAMESPACE/NAME.
+func (g *Graph) addNamespace(name string) {
+	if namespace, _, ok := strings.Cut(name, "/"); ok {
+		g.namespaces[namespace] = true
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 // Narrow returns the part of the Topology around the matches: for a port its switch and the routers there, its
 // chassis and interface, the rules and load balancers that apply to it; for a switch or router its ports and their
-// peers; for a chassis its ports and its tunnels.
+// peers; for a chassis its ports and its tunnels; for an object of the CMS its rows and the ports that they apply to.
 func (g *Graph) Narrow(matches ...Match) Topology {
 	n := narrower{Graph: g, keep: map[any]bool{}, asked: map[string]bool{}}
 	for _, m := range matches {
@@ -36,6 +36,12 @@ func (n *narrower) match(m Match) {
 		for _, lb := range m.Balancers {
 			n.balancer(lb)
 		}
+	case KindNAT:
+		for _, nat := range m.NATs {
+			n.nat(nat)
+		}
+	case KindObject:
+		n.object(m)
 	default:
 		if m.Port != nil {
 			n.portWithAround(m.Port)

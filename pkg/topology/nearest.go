@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
 )
 
 // maxNearest is how many similar names are suggested.
@@ -11,11 +13,89 @@ const maxNearest = 5
 
 // Nearest returns the names of these kinds most similar to text.
 func (g *Graph) Nearest(text string, kinds ...Kind) []string {
-	wanted := strings.ToLower(text)
-	if word, rest, ok := strings.Cut(wanted, ":"); ok && prefixes[word] != nil {
-		wanted, kinds = rest, prefixes[word]
+	word, rest, typed := g.typed(text)
+	if !typed {
+		return nearest(text, g.Names(kinds...))
 	}
-	return nearest(wanted, g.Names(kinds...))
+	return nearest(rest, g.called(word))
+}
+
+// called returns the names that may follow TYPE: or TYPE/.
+func (g *Graph) called(word string) []string {
+	t := nameTypes[word]
+	kinds := slices.DeleteFunc(slices.Clone(t.kinds), func(k Kind) bool { return k == KindObject })
+	var names []string
+	if len(kinds) > 0 {
+		names = g.Names(kinds...)
+	}
+	for _, o := range g.owned {
+		if slices.Contains(t.owners, o.owner.Kind) {
+			names = append(names, o.owner.FullName())
+		}
+	}
+	if slices.Contains(t.owners, "") {
+		for _, pg := range g.PortGroups {
+			names = append(names, pg.Name)
+		}
+	}
+	return names
+}
+
+// Completions returns the names of these kinds that begin with word, as [Graph.Names] has them; after TYPE: or TYPE/
+// those of that type. UUIDs and MAC addresses are offered once their first digits are typed.
+func (g *Graph) Completions(word string, kinds ...Kind) []string {
+	var out []string
+	if head, rest, ok := g.typed(word + "_"); ok {
+		typed := word[:len(word)+1-len(rest)]
+		if !slices.ContainsFunc(nameTypes[head].kinds, func(k Kind) bool { return slices.Contains(kinds, k) }) {
+			return nil
+		}
+		for _, name := range g.called(head) {
+			out = append(out, typed+name)
+		}
+	} else {
+		out = g.Names(kinds...)
+	}
+	if len(word) >= 4 && strings.Trim(strings.ToLower(word), "0123456789abcdef-:") == "" {
+		out = append(out, g.identifiers(kinds...)...)
+	}
+	out = slices.DeleteFunc(out, func(name string) bool { return !strings.HasPrefix(name, word) })
+	slices.SortFunc(out, CompareNames)
+	return slices.Compact(out)
+}
+
+// identifiers returns the UUIDs and MAC addresses by which objects can be named, as the CMS writes them.
+func (g *Graph) identifiers(kinds ...Kind) []string {
+	var out []string
+	is := func(k Kind) bool { return slices.Contains(kinds, k) }
+	for _, p := range g.Ports {
+		if p.Kind == RouterPort && !is(KindRPort) || p.Type == "chassisredirect" {
+			continue
+		}
+		out = append(append(out, p.UUID, p.Name), p.MACs...)
+		if p.isVM() {
+			out = append(out, p.Device)
+		}
+	}
+	if is(KindSwitch) {
+		for _, s := range g.Switches {
+			out = append(out, s.UUID, strings.TrimPrefix(s.Name, neutronPrefix))
+		}
+	}
+	if is(KindRouter) {
+		for _, r := range g.Routers {
+			out = append(out, r.UUID, strings.TrimPrefix(r.Name, neutronPrefix))
+		}
+	}
+	if is(KindNAT) {
+		for _, n := range g.NAT {
+			out = append(out, n.ExternalIDs["neutron:fip_id"])
+		}
+		for _, lb := range g.LoadBalancers {
+			out = append(out, lb.ExternalIDs["neutron:fip_id"])
+		}
+	}
+	return out
 }
 
 // NearestNames returns the names most similar to text, best first.
@@ -66,7 +146,7 @@ func (g *Graph) Names(kinds ...Kind) []string {
 		case p.Pod != "" && is(KindPod):
 			seen[p.Pod] = true
 		case p.Kind == RouterPort && is(KindRPort),
-			p.Kind == SwitchPort && p.Pod == "" && (is(KindPort) || p.Device != "" && is(KindVM)):
+			p.Kind == SwitchPort && p.Pod == "" && (is(KindPort) || p.isVM() && is(KindVM)):
 			seen[cmp.Or(p.DisplayName, p.Name)] = true
 		}
 	}
@@ -100,9 +180,22 @@ func (g *Graph) Names(kinds ...Kind) []string {
 			seen[b.Name] = true
 		}
 	}
+	if is(KindNAT) {
+		for _, n := range g.NAT {
+			seen[n.ExternalIP] = n.Type != "snat" || n.Owner.Name != "" && n.Owner.Role == decode.Own
+		}
+	}
+	if is(KindObject) {
+		for _, o := range g.owned {
+			seen[o.name()] = true
+		}
+	}
 	delete(seen, "")
 	out := make([]string, 0, len(seen))
-	for name := range seen {
+	for name, is := range seen {
+		if !is {
+			continue
+		}
 		out = append(out, name)
 	}
 	slices.SortFunc(out, CompareNames)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/secret"
@@ -52,11 +53,11 @@ func (b *zoneBuilder) northbound() {
 	for _, row := range b.nb.Switches {
 		s := &Switch{
 			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
-			DisplayName: row.ExternalIDs["neutron:network_name"],
+			DisplayName: cmp.Or(row.ExternalIDs["neutron:network_name"], networkName(row.Name, row.ExternalIDs)),
 			Transit:     row.OtherConfig["interconn-ts"] != "",
 			Subnets:     list(row.OtherConfig["subnet"], ipv6Subnet(row.OtherConfig["ipv6_prefix"])),
 			Ports:       []string{},
-			ACLs:        aclsOf(row.ACLs, acls),
+			ACLs:        aclsOf(row.ACLs, acls, decode.Holder{Kind: decode.SwitchHolder, Name: row.Name}, decode.Owner{}),
 			DNS:         len(row.DNSRecords),
 			QoS:         len(row.QoSRules),
 			OtherConfig: secret.Map(row.OtherConfig),
@@ -122,7 +123,7 @@ func (b *zoneBuilder) routersAndTheirs() {
 	for _, row := range b.nb.Routers {
 		r := &Router{
 			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
-			DisplayName: row.ExternalIDs["neutron:router_name"],
+			DisplayName: cmp.Or(row.ExternalIDs["neutron:router_name"], networkName(row.Name, row.ExternalIDs)),
 			Enabled:     !isFalse(row.Enabled),
 			Chassis:     row.Options["chassis"],
 			Ports:       []string{},
@@ -163,6 +164,7 @@ func (b *zoneBuilder) routerPort(r *Router, row nb.LogicalRouterPort, gateways m
 	}
 	p.Options = secret.Map(row.Options)
 	p.ExternalIDs = secret.Map(row.ExternalIDs)
+	p.DisplayName = networkName(row.Name, row.ExternalIDs)
 	p.peerName = row.Peer.Get()
 	p.Gateway = b.haGroup(row.HAChassisGroup)
 	for gc := range those(row.GatewayChassis, gateways) {
@@ -226,6 +228,7 @@ func newPolicy(zone string, r *Router, row nb.Policy) *Policy {
 		Router:   Ref{UUID: r.UUID, Name: r.Name},
 		Priority: row.Priority, Match: row.Match, Action: row.Action,
 		NextHops:    list(row.Nexthops...),
+		Owner:       decode.OwnerOf(row.ExternalIDs),
 		Options:     secret.Map(row.Options),
 		ExternalIDs: secret.Map(row.ExternalIDs),
 	}
@@ -247,6 +250,7 @@ func newNAT(zone string, r *Router, row nb.NAT, ports map[ovsdb.UUID]nb.LogicalR
 		ExternalMAC: row.ExternalMAC.Get(), LogicalPort: row.LogicalPort.Get(),
 		ExternalPortRange: row.ExternalPortRange,
 		Match:             row.Match,
+		Owner:             decode.OwnerOf(row.ExternalIDs),
 		Options:           secret.Map(row.Options),
 		ExternalIDs:       secret.Map(row.ExternalIDs),
 	}
@@ -264,10 +268,11 @@ func (b *zoneBuilder) portGroups(acls map[ovsdb.UUID]nb.ACL) {
 	for _, row := range b.nb.PortGroups {
 		pg := &PortGroup{
 			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
-			Owner: owner(row.ExternalIDs),
-			Ports: []string{}, ACLs: aclsOf(row.ACLs, acls),
+			Owner: decode.GroupOwner(row.Name, row.ExternalIDs),
+			Ports: []string{},
 			ExternalIDs: secret.Map(row.ExternalIDs),
 		}
+		pg.ACLs = aclsOf(row.ACLs, acls, decode.Holder{Kind: decode.GroupHolder, Name: row.Name}, pg.Owner)
 		for p := range those(row.Ports, names) {
 			pg.Ports = append(pg.Ports, p.Name)
 			p.PortGroups = append(p.PortGroups, pg.Name)
@@ -280,14 +285,15 @@ func (b *zoneBuilder) portGroups(acls map[ovsdb.UUID]nb.ACL) {
 	}
 }
 
-func aclsOf(ids []ovsdb.UUID, rows map[ovsdb.UUID]nb.ACL) []*ACL {
+// aclsOf returns the ACLs of a switch or a port group, which is held for an owner.
+func aclsOf(ids []ovsdb.UUID, rows map[ovsdb.UUID]nb.ACL, holder decode.Holder, owner decode.Owner) []*ACL {
 	out := []*ACL{}
 	for row := range those(ids, rows) {
 		out = append(out, &ACL{
 			UUID: string(row.UUID), Name: row.Name.Get(),
 			Direction: row.Direction, Priority: row.Priority, Tier: row.Tier,
 			Match: row.Match, Action: row.Action, Log: row.Log,
-			Owner:   owner(row.ExternalIDs),
+			Owner:   decode.ACLOwner(row.ExternalIDs, holder, owner),
 			Options: secret.Map(row.Options), ExternalIDs: secret.Map(row.ExternalIDs),
 		})
 	}
@@ -360,21 +366,4 @@ func ipv6Subnet(prefix string) string {
 		return prefix
 	}
 	return prefix + "/64"
-}
-
-// owner returns the CMS object behind a port group or ACL, from external_ids: for OVN-Kubernetes "KIND
-// NAMESPACE/NAME", for Kube-OVN the NetworkPolicy, for Neutron the security group.
-func owner(ids map[string]string) string {
-	name := strings.Replace(ids["k8s.ovn.org/name"], ":", "/", 1)
-	switch kind := ids["k8s.ovn.org/owner-type"]; {
-	case kind != "" && name != "":
-		return kind + " " + name
-	case ids["np"] != "":
-		return "NetworkPolicy " + ids["np"]
-	case ids["neutron:security_group_id"] != "":
-		return "security group " + ids["neutron:security_group_id"]
-	case ids["neutron:security_group_rule_id"] != "":
-		return "security group rule " + ids["neutron:security_group_rule_id"]
-	}
-	return ""
 }

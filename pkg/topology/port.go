@@ -141,13 +141,19 @@ func linkLocal(mac string) string {
 // owner sets the pod or VM of the port from external_ids.
 func (p *Port) owner(ids map[string]string) {
 	p.ExternalIDs = secret.Map(ids)
-	p.DisplayName = ids["neutron:port_name"]
+	p.DisplayName = cmp.Or(ids["neutron:port_name"], networkName(p.Name, ids))
 	p.Device = ids["neutron:device_id"]
 	p.Pod = podOf(p.Name, ids)
 }
 
 // defaultNetwork is the name of the network on which every pod of OVN-Kubernetes and Kube-OVN has a port.
 const defaultNetwork = "default"
+
+// isVM reports whether p is a virtual machine's: Neutron writes a device for the ports of routers and of its own
+// services, too.
+func (p *Port) isVM() bool {
+	return p.Device != "" && p.Type != "router" && p.Type != "localport" && !strings.HasPrefix(p.ExternalIDs["neutron:device_owner"], "network:")
+}
 
 // Network returns the network of a pod's port by its user's name: NAMESPACE/NAME of the NetworkAttachmentDefinition,
 // or default.

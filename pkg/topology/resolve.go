@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
 )
 
 // A Kind is the kind of object that a name refers to.
@@ -24,14 +26,16 @@ const (
 	KindService  Kind = "svc"
 	KindBalancer Kind = "lb"
 	KindBridge   Kind = "bridge"
+	KindNAT      Kind = "nat"      // a translated address: a floating IP, an egress IP
+	KindObject   Kind = "object"   // an object of the CMS with the rows made for it: a NetworkPolicy, a security group
 	KindExternal Kind = "external" // an address of no known port
 )
 
 // Endpoints are the kinds that can send or receive a packet.
-var Endpoints = []Kind{KindPod, KindPort, KindRPort, KindVM, KindNode, KindService, KindExternal}
+var Endpoints = []Kind{KindPod, KindPort, KindRPort, KindVM, KindNode, KindService, KindNAT, KindExternal}
 
 // Objects are the kinds that are in the Topology.
-var Objects = []Kind{KindPod, KindPort, KindRPort, KindVM, KindNode, KindSwitch, KindRouter, KindService, KindBalancer, KindBridge}
+var Objects = []Kind{KindPod, KindPort, KindRPort, KindVM, KindNode, KindSwitch, KindRouter, KindService, KindBalancer, KindBridge, KindNAT, KindObject}
 
 // A Match is one object that a name refers to.
 type Match struct {
@@ -48,7 +52,10 @@ type Match struct {
 	Bridge  *Bridge
 
 	Balancers []*LoadBalancer // of a service or virtual address
-	L4Port    int             // svc:NAMESPACE/NAME:PORT
+	NATs      []*NAT          // of a translated address
+	Owner     decode.Owner    // the object that Rows were made for; zero for a plain port group
+	Rows      []any           // objects of the Topology
+	L4Port    int             // NAME:PORT
 
 	MACs      []string
 	Addresses []netip.Addr // IPv4 first; for a node those of its overlay port, then its tunnel addresses
@@ -75,6 +82,16 @@ func (m Match) UUIDs() []string {
 		for _, lb := range m.Balancers {
 			out = append(out, lb.UUID)
 		}
+	case KindNAT:
+		for _, n := range m.NATs {
+			out = append(out, n.UUID)
+		}
+	case KindObject:
+		for _, row := range m.Rows {
+			if uuid := uuidOf(row); uuid != "" {
+				out = append(out, uuid)
+			}
+		}
 	default:
 		if m.Port != nil {
 			out = append(out, m.Port.UUID)
@@ -84,15 +101,23 @@ func (m Match) UUIDs() []string {
 }
 
 // Resolve returns every object of these kinds that text refers to, all kinds if none are given. Text is NAME,
-// NAMESPACE/POD, NAMESPACE/POD@NETWORK, ADDRESS, a UUID or at least its first four digits, or one of these after
-// KIND:; also external:ADDRESS, ip:ADDRESS and svc:NAMESPACE/NAME[:PORT]. If nothing is found the error is an
-// *NameError.
+// NAMESPACE/POD, NAMESPACE/POD@NETWORK, an address, a MAC address, the name of an interface, a UUID or at least its
+// first four digits, or one of these after TYPE: or TYPE/, which docs/topology.md lists; any of them may have :PORT
+// behind. A UUID is that of a row, or what Neutron calls the object. If nothing is found the error is an *NameError.
 func (g *Graph) Resolve(text string, kinds ...Kind) ([]Match, error) {
 	if len(kinds) == 0 {
 		kinds = append(slices.Clone(Objects), KindExternal)
 	}
 	r := resolver{Graph: g, text: text, kinds: kinds}
 	r.resolve()
+	if name, port := cutPort(text); len(r.matches) == 0 && port != 0 {
+		sub := resolver{Graph: g, text: name, kinds: kinds}
+		sub.resolve()
+		r.matches = sub.matches
+		for i := range r.matches {
+			r.matches[i].L4Port = port
+		}
+	}
 	if len(r.matches) == 0 {
 		return nil, &NameError{Text: text, Reason: r.reason, Nearest: g.Nearest(text, kinds...)}
 	}
@@ -119,17 +144,22 @@ type resolver struct {
 	*Graph
 	text    string
 	kinds   []Kind
+	owners  []string // of KindObject: the kinds of owner, all if empty
 	matches []Match
 	reason  string
 }
 
-// prefixes maps the word before the colon to the kinds it selects.
-var prefixes = map[string][]Kind{
-	"pod": {KindPod}, "lsp": {KindPod, KindPort, KindVM}, "port": {KindPod, KindPort, KindVM, KindRPort},
-	"lrp": {KindRPort}, "vm": {KindVM}, "node": {KindNode}, "chassis": {KindNode},
-	"switch": {KindSwitch}, "ls": {KindSwitch}, "router": {KindRouter}, "lr": {KindRouter},
-	"svc": {KindService}, "service": {KindService}, "lb": {KindBalancer}, "bridge": {KindBridge},
-	"ip": nil, "external": {KindExternal},
+// cutPort splits NAME:PORT; the port is 0 if there is none.
+func cutPort(text string) (name string, port int) {
+	i := strings.LastIndexByte(text, ':')
+	if _, err := netip.ParseAddr(text); err == nil || i < 1 {
+		return text, 0
+	}
+	n, err := strconv.ParseUint(text[i+1:], 10, 16)
+	if err != nil {
+		return text, 0
+	}
+	return strings.Trim(text[:i], "[]"), int(n)
 }
 
 func (r *resolver) resolve() {
@@ -137,30 +167,42 @@ func (r *resolver) resolve() {
 		r.reason = "the name is empty"
 		return
 	}
-	if word, rest, ok := strings.Cut(r.text, ":"); ok && rest != "" {
-		kinds, known := prefixes[word]
-		if _, err := netip.ParseAddr(r.text); known && err != nil {
-			r.prefixed(word, rest, kinds)
-			return
-		}
+	if isMAC(r.text) {
+		r.mac(strings.ToLower(r.text))
+		return
 	}
 	if addr, ok := parseAddr(r.text); ok {
 		r.address(addr)
 		return
 	}
-	r.named(r.text)
-	if len(r.matches) == 0 {
-		r.uuid(r.text)
+	word, rest, typed := r.typed(r.text)
+	if !typed || strings.Contains(r.text, "/") { // a switch may be called svc/web
+		r.named(r.text)
 	}
-	if len(r.matches) == 0 {
-		r.bare(r.text)
+	switch {
+	case len(r.matches) > 0:
+	case typed:
+		r.prefixed(word, rest)
+	default:
+		r.loose(r.text)
 	}
 }
 
-func (r *resolver) prefixed(word, rest string, kinds []Kind) {
+// loose finds what is not called exactly so: a part of a UUID, an interface, a pod without its namespace.
+func (r *resolver) loose(text string) {
+	for _, find := range []func(string){r.uuid, r.interfaces, r.bare} {
+		if len(r.matches) == 0 {
+			find(text)
+		}
+	}
+}
+
+// prefixed finds the NAME of TYPE:NAME.
+func (r *resolver) prefixed(word, name string) {
+	t := nameTypes[word]
 	switch word {
 	case "ip", "external":
-		addr, ok := parseAddr(rest)
+		addr, ok := parseAddr(name)
 		if !ok {
 			r.reason = "not an IP address"
 			return
@@ -171,31 +213,44 @@ func (r *resolver) prefixed(word, rest string, kinds []Kind) {
 		}
 		r.address(addr)
 		return
-	case "svc", "service":
-		r.service(rest)
+	case "svc", "service", "services":
+		r.service(name, true)
 		return
 	}
-	wanted := slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return !slices.Contains(r.kinds, k) })
-	if word == "vm" {
-		wanted = []Kind{KindVM, KindPort, KindPod} // whatever the port is, its device identifies the VM
+	usable := func(k Kind) bool {
+		return slices.Contains(r.kinds, k) || word == "vm" || word == "server"
 	}
+	wanted := slices.DeleteFunc(slices.Clone(t.kinds), func(k Kind) bool { return !usable(k) })
 	if len(wanted) == 0 {
 		r.reason = "a " + word + " cannot be used here"
+		if slices.Contains(t.owners, "Namespace") {
+			r.reason = fmt.Sprintf("a namespace is several pods\nhint: name one, or: ovnctl reach ns:%s TO", name)
+		}
 		return
 	}
-	sub := resolver{Graph: r.Graph, text: rest, kinds: wanted}
-	if addr, ok := parseAddr(rest); ok {
+	sub := resolver{Graph: r.Graph, text: name, kinds: wanted, owners: t.owners}
+	if addr, ok := parseAddr(name); ok {
 		sub.address(addr)
 	} else {
-		sub.named(rest)
+		sub.named(name)
 	}
 	if len(sub.matches) == 0 {
-		sub.uuid(rest)
+		sub.loose(name)
 	}
-	if len(sub.matches) == 0 {
-		sub.bare(rest)
+	r.matches, r.reason = sub.matches, cmp.Or(sub.reason, r.unwritten(word))
+}
+
+// unwritten returns why a name may be right and not be found: the CMS does not write it into OVN.
+func (r *resolver) unwritten(word string) string {
+	t := nameTypes[word]
+	neutron := slices.ContainsFunc(r.PortGroups, func(pg *PortGroup) bool { return pg.Name == "neutron_pg_drop" })
+	switch {
+	case slices.Equal(t.owners, groupKinds) && neutron:
+		return "Neutron writes no names of security groups into OVN\nhint: its UUID: openstack security group show NAME -f value -c id"
+	case slices.Contains(t.kinds, KindNAT) && !slices.Contains(t.owners, "EgressIP"):
+		return "no NAT or load balancer is for it, and its name is not written into OVN\nhint: give its address"
 	}
-	r.matches = sub.matches
+	return ""
 }
 
 func (r *resolver) add(m Match) {
@@ -204,7 +259,7 @@ func (r *resolver) add(m Match) {
 	}
 	for _, have := range r.matches {
 		if have.Kind == m.Kind && have.Port == m.Port && have.Switch == m.Switch && have.Router == m.Router &&
-			have.Chassis == m.Chassis && have.Node == m.Node && have.Bridge == m.Bridge && slices.Equal(have.Balancers, m.Balancers) {
+			have.Chassis == m.Chassis && have.Node == m.Node && have.Bridge == m.Bridge && slices.Equal(have.Balancers, m.Balancers) && slices.Equal(have.NATs, m.NATs) && slices.Equal(have.Rows, m.Rows) {
 			return
 		}
 	}
@@ -217,12 +272,12 @@ func (r *resolver) named(name string) {
 		r.add(r.port(p))
 	}
 	for _, s := range r.Switches {
-		if s.Name == name || s.DisplayName == name {
+		if s.Name == name || s.DisplayName == name || s.Name == neutronPrefix+name {
 			r.add(Match{Kind: KindSwitch, Name: label(KindSwitch, s.Name, s.UUID), Zone: s.Zone, Switch: s})
 		}
 	}
 	for _, router := range r.Routers {
-		if router.Name == name || router.DisplayName == name {
+		if router.Name == name || router.DisplayName == name || router.Name == neutronPrefix+name {
 			r.add(Match{Kind: KindRouter, Name: label(KindRouter, router.Name, router.UUID), Zone: router.Zone, Router: router})
 		}
 	}
@@ -246,7 +301,89 @@ func (r *resolver) named(name string) {
 			r.add(Match{Kind: KindBridge, Name: "bridge:" + b.Node + "/" + b.Name, Bridge: b, Node: r.nodes[b.Node]})
 		}
 	}
-	r.service(name)
+	r.service(name, false)
+	r.object(name)
+	r.floating(func(id string) bool { return id == name })
+}
+
+// neutronPrefix is what Neutron writes before the UUIDs of networks and routers.
+const neutronPrefix = "neutron-"
+
+// object finds objects of the CMS, and port groups. A namespaced one may be called without its namespace.
+func (r *resolver) object(name string) {
+	wanted := func(o *owned) bool { return len(r.owners) == 0 || slices.Contains(r.owners, o.owner.Kind) }
+	for _, o := range r.owned {
+		if wanted(o) && (o.owner.FullName() == name || len(r.owners) > 0 && o.owner.Name == name) {
+			r.add(r.objectMatch(o))
+		}
+	}
+	if len(r.owners) > 0 && !slices.Contains(r.owners, "") {
+		return
+	}
+	for _, pg := range r.PortGroups {
+		if pg.Name == name {
+			r.add(r.groupMatch(pg))
+		}
+	}
+}
+
+// floating finds floating IPs by their UUIDs in Neutron: translations, or a load balancer of its port forwardings.
+func (r *resolver) floating(is func(id string) bool) {
+	byAddress := map[string][]*NAT{}
+	for _, n := range r.NAT {
+		if id := n.ExternalIDs["neutron:fip_id"]; id != "" && is(id) {
+			byAddress[n.ExternalIP] = append(byAddress[n.ExternalIP], n)
+		}
+	}
+	for _, nats := range byAddress {
+		r.add(natMatch(nats))
+	}
+	for _, lb := range r.LoadBalancers {
+		if id := lb.ExternalIDs["neutron:fip_id"]; id == "" || !is(id) {
+			continue
+		}
+		for _, v := range lb.VIPs {
+			if a, err := netip.ParseAddr(v.Address); err == nil {
+				r.virtual(a, 0)
+			}
+		}
+	}
+}
+
+// mac finds the ports with a MAC address.
+func (r *resolver) mac(mac string) {
+	var found []*Port
+	for _, p := range r.Ports {
+		if slices.Contains(p.MACs, mac) && p.Type != "chassisredirect" {
+			found = append(found, p)
+		}
+	}
+	for _, p := range home(found) {
+		r.add(r.port(p))
+	}
+	if len(r.matches) == 0 {
+		r.reason = "no port has this MAC address"
+	}
+}
+
+// interfacePrefixes are what Nova and Neutron write before the first 11 characters of a port's UUID.
+var interfacePrefixes = []string{"tap", "qvo", "qvb", "qbr", "vhu"}
+
+// interfaces finds ports by the interface that carries them: as nodes have it, else as Neutron makes its name.
+func (r *resolver) interfaces(name string) {
+	for _, p := range r.Ports {
+		if slices.ContainsFunc(p.Interfaces, func(a *Attachment) bool { return a.Interface == name || a.Node+"/"+a.Interface == name }) {
+			r.add(r.port(p))
+		}
+	}
+	if len(r.matches) > 0 || len(name) != 14 || !slices.Contains(interfacePrefixes, name[:3]) {
+		return
+	}
+	for _, p := range r.Ports {
+		if hasPrefix(p.Name, name[3:]) {
+			r.add(r.port(p))
+		}
+	}
 }
 
 // ports returns the ports with this name, or of this pod, or with this CMS name. For a pod on several networks it is
@@ -264,7 +401,7 @@ func (r *resolver) ports(name string) []*Port {
 		}
 	}
 	for _, p := range r.Ports {
-		if p.Pod == name || p.DisplayName == name || p.Device == name {
+		if p.Pod == name || p.DisplayName == name || p.Device == name && p.isVM() {
 			out = append(out, p)
 		}
 	}
@@ -321,10 +458,12 @@ func home(ports []*Port) []*Port {
 	return out
 }
 
-// bare finds a pod by name, without namespace.
+// bare finds a pod by name, without namespace, also POD@NETWORK.
 func (r *resolver) bare(name string) {
+	name, network, named := strings.Cut(name, "@")
 	for _, p := range r.Ports {
-		if _, pod, ok := strings.Cut(p.Pod, "/"); ok && pod == name && r.isMain(p) {
+		_, pod, ok := strings.Cut(p.Pod, "/")
+		if ok && pod == name && (named && p.Network() == network || !named && r.isMain(p)) && !r.standsIn(p) {
 			r.add(r.port(p))
 		}
 	}
@@ -336,17 +475,17 @@ func (r *resolver) uuid(prefix string) {
 		return
 	}
 	for _, p := range r.Ports {
-		if hasPrefix(p.UUID, prefix) || hasPrefix(p.Binding, prefix) {
+		if hasPrefix(p.UUID, prefix) || hasPrefix(p.Binding, prefix) || hasPrefix(p.Name, prefix) || p.isVM() && hasPrefix(p.Device, prefix) {
 			r.add(r.port(p))
 		}
 	}
 	for _, s := range r.Switches {
-		if hasPrefix(s.UUID, prefix) || hasPrefix(s.Datapath, prefix) {
+		if hasPrefix(s.UUID, prefix) || hasPrefix(s.Datapath, prefix) || hasPrefix(strings.TrimPrefix(s.Name, neutronPrefix), prefix) {
 			r.add(Match{Kind: KindSwitch, Name: label(KindSwitch, s.Name, s.UUID), Zone: s.Zone, Switch: s})
 		}
 	}
 	for _, router := range r.Routers {
-		if hasPrefix(router.UUID, prefix) || hasPrefix(router.Datapath, prefix) {
+		if hasPrefix(router.UUID, prefix) || hasPrefix(router.Datapath, prefix) || hasPrefix(strings.TrimPrefix(router.Name, neutronPrefix), prefix) {
 			r.add(Match{Kind: KindRouter, Name: label(KindRouter, router.Name, router.UUID), Zone: router.Zone, Router: router})
 		}
 	}
@@ -360,36 +499,64 @@ func (r *resolver) uuid(prefix string) {
 			r.add(balancerMatch(lb))
 		}
 	}
+	for _, n := range r.NAT {
+		if hasPrefix(n.UUID, prefix) {
+			r.add(natMatch([]*NAT{n}))
+		}
+	}
+	r.floating(func(id string) bool { return hasPrefix(id, prefix) })
+	for _, pg := range r.PortGroups {
+		if hasPrefix(pg.UUID, prefix) || pg.Owner.Kind == groupKinds[0] && hasPrefix(pg.Owner.Name, prefix) {
+			r.add(r.groupMatch(pg))
+		}
+	}
 }
 
-// address finds objects with an address: ports, virtual addresses, tunnel endpoints; any other address is external.
+// address finds objects with an address: ports, virtual addresses, tunnel endpoints, translated addresses; any other
+// address is external.
 func (r *resolver) address(addr netip.Addr) {
 	addr = addr.Unmap()
-	for _, p := range home(r.PortsAt(addr)) {
-		r.add(r.port(p))
-	}
-	var vip []*LoadBalancer
-	for _, lb := range r.LoadBalancers {
-		if slices.ContainsFunc(lb.VIPs, func(v *VIP) bool { return sameAddr(v.Address, addr) }) {
-			vip = append(vip, lb)
-		}
-	}
-	if len(vip) > 0 && len(r.matches) == 0 {
-		name := "svc:" + addr.String()
-		if vip[0].Service != "" {
-			name = "svc:" + vip[0].Service
-		}
-		r.add(Match{Kind: KindService, Name: name, Zone: vip[0].Zone, Balancers: vip, Addresses: []netip.Addr{addr}})
-	}
 	for _, c := range r.Chassis {
 		if slices.ContainsFunc(c.Encaps, func(e Encap) bool { return sameAddr(e.IP, addr) }) {
 			r.add(r.chassisMatch(c))
 		}
 	}
+	ofNode := len(r.matches) > 0
+	for _, p := range home(r.PortsAt(addr)) {
+		if !ofNode || p.Kind != RouterPort { // OVN-Kubernetes' gateway routers share the address of their node
+			r.add(r.port(p))
+		}
+	}
+	if len(r.matches) == 0 {
+		r.virtual(addr, 0)
+	}
+	if nats := r.natsAt(addr); len(r.matches) == 0 && len(nats) > 0 {
+		r.add(natMatch(nats))
+	}
 	if len(r.matches) == 0 {
 		r.add(r.external(addr))
-		r.reason = "no port, service or chassis has this address"
+		r.reason = "no port, service, chassis or NAT has this address"
 	}
+}
+
+// virtual finds the load balancers of a virtual address, with a port those of that port.
+func (r *resolver) virtual(addr netip.Addr, port int) {
+	addr = addr.Unmap()
+	is := func(v *VIP) bool { return sameAddr(v.Address, addr) && (port == 0 || v.Port == 0 || v.Port == port) }
+	var vip []*LoadBalancer
+	for _, lb := range r.LoadBalancers {
+		if slices.ContainsFunc(lb.VIPs, is) {
+			vip = append(vip, lb)
+		}
+	}
+	if len(vip) == 0 {
+		return
+	}
+	name := "svc:" + addr.String()
+	if vip[0].Service != "" {
+		name = "svc:" + vip[0].Service
+	}
+	r.add(Match{Kind: KindService, Name: name, Zone: vip[0].Zone, Balancers: vip, Addresses: []netip.Addr{addr}, L4Port: port})
 }
 
 func sameAddr(text string, addr netip.Addr) bool {
@@ -401,28 +568,43 @@ func (r *resolver) external(addr netip.Addr) Match {
 	return Match{Kind: KindExternal, Name: "external:" + addr.String(), Addresses: []netip.Addr{addr}}
 }
 
-// service finds NAMESPACE/NAME[:PORT], or a virtual address ADDRESS[:PORT].
-func (r *resolver) service(text string) {
+// service finds NAMESPACE/NAME[:PORT], or a virtual address ADDRESS[:PORT]. With typed, a service may be called without
+// its namespace.
+func (r *resolver) service(text string, typed bool) {
 	name, port := text, 0
 	if host, n := splitVIP(text); n != 0 {
 		name, port = host, n
 	}
 	if addr, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
-		sub := resolver{Graph: r.Graph, kinds: []Kind{KindService}}
-		sub.address(addr)
-		for _, m := range sub.matches {
-			m.L4Port = port
-			r.add(m)
-		}
+		r.virtual(addr, port)
 		return
 	}
-	lbs := r.balancersOf(name)
-	if len(lbs) == 0 {
-		if strings.HasPrefix(r.text, "svc:") || strings.HasPrefix(r.text, "service:") {
-			r.reason = "no load balancer belongs to this service: give its address, as svc:10.96.0.10:80"
-		}
-		return
+	called := []string{name}
+	if typed && !strings.Contains(name, "/") {
+		called = r.servicesCalled(name)
 	}
+	for _, service := range called {
+		if lbs := r.balancersOf(service); len(lbs) > 0 {
+			r.add(serviceMatch(service, port, lbs))
+		}
+	}
+	if len(r.matches) == 0 && typed {
+		r.reason = "no load balancer belongs to this service: give its address, as svc:10.96.0.10:80"
+	}
+}
+
+// servicesCalled returns the services of any namespace with this name.
+func (g *Graph) servicesCalled(name string) []string {
+	var out []string
+	for _, lb := range g.LoadBalancers {
+		if _, last, _ := strings.Cut(lb.Service, "/"); last == name && !slices.Contains(out, lb.Service) {
+			out = append(out, lb.Service)
+		}
+	}
+	return out
+}
+
+func serviceMatch(name string, port int, lbs []*LoadBalancer) Match {
 	m := Match{Kind: KindService, Name: "svc:" + name, Zone: lbs[0].Zone, Balancers: lbs, L4Port: port}
 	if port != 0 {
 		m.Name += ":" + strconv.Itoa(port)
@@ -435,7 +617,7 @@ func (r *resolver) service(text string) {
 		}
 	}
 	slices.SortFunc(m.Addresses, netip.Addr.Compare)
-	r.add(m)
+	return m
 }
 
 func balancerMatch(lb *LoadBalancer) Match {
@@ -457,7 +639,7 @@ func (r *resolver) port(p *Port) Match {
 		if !r.isMain(p) {
 			m.Name += "@" + p.Network()
 		}
-	case p.Device != "":
+	case p.isVM():
 		m.Kind, m.Name = KindVM, "vm:"+p.Name
 	}
 	return m

@@ -17,7 +17,7 @@ const All = "all"
 //
 //   - all or *: the workloads, which are pods, virtual machines and other ports with
 //     an interface, except those of the nodes themselves;
-//   - NAMESPACE/ or ns:NAMESPACE: the pods of a namespace, also NAMESPACE if nothing else has that name;
+//   - NAMESPACE/, ns:NAMESPACE or ns/NAMESPACE: the pods of a namespace, also NAMESPACE if nothing else has that name;
 //   - svc:NAMESPACE/: its services;
 //   - switch:NAME: the workloads on a switch;
 //   - node:NODE/: those on a node (node:NODE is the node itself);
@@ -29,6 +29,9 @@ const All = "all"
 func (g *Graph) Select(text string, kinds ...Kind) ([]Match, error) {
 	if len(kinds) == 0 {
 		kinds = Endpoints
+	}
+	if word, rest, ok := g.typed(text); ok {
+		text = word + ":" + rest // from pod/web
 	}
 	s := selector{Graph: g, text: text, kinds: kinds}
 	found, isSet := s.set()
@@ -73,11 +76,11 @@ func (s *selector) set() (found []Match, ok bool) {
 		return s.pods(s.text)
 	case word == "label":
 		return s.labelled(rest), true
-	case word == "ns" || word == "namespace":
+	case word == "ns" || word == "namespace" || word == "namespaces":
 		return s.pods(inside + "/")
-	case word == "pod":
+	case word == "pod" || word == "pods" || word == "po":
 		return s.pods(rest)
-	case word == "switch" || word == "ls":
+	case word == "switch" || word == "ls" || word == "subnet" || word == "network":
 		return s.on(KindSwitch, inside), true
 	case (word == "node" || word == "chassis") && slash:
 		return s.on(KindNode, inside), true
@@ -282,7 +285,7 @@ func (s *selector) services(pattern string) []Match {
 		services["svc:"+lb.Service], namespaces["svc:"+ns+"/"] = true, true
 		if fits(pattern, lb.Service) {
 			r := resolver{Graph: s.Graph, kinds: s.kinds}
-			r.service(lb.Service)
+			r.service(lb.Service, false)
 			out = append(out, r.matches...)
 		}
 	}

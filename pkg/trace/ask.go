@@ -80,19 +80,25 @@ func canSend(from topology.Match) error {
 	switch from.Kind {
 	case topology.KindService:
 		return &topology.NameError{Text: from.Name, Reason: "a service sends no packets\nhint: name the pod that sends"}
+	case topology.KindNAT:
+		behind := "name who is behind it: " + from.NATs[0].LogicalIP
+		return &topology.NameError{Text: from.Name, Reason: "a translated address sends no packets of its own\nhint: " + behind + ", or external:" + from.NATs[0].ExternalIP + " if it is another's"}
 	case topology.KindRPort:
 		return &topology.NameError{Text: from.Name, Reason: "a router port starts no connections\nhint: name a port of a switch"}
 	}
 	return nil
 }
 
-// fillService fills in the service's port and protocol where the query leaves them open.
+// fillService fills in the port of NAME:PORT, and the service's port and protocol where the query leaves them open.
 func (t *tracer) fillService(q *Query, to topology.Match) error {
-	if to.Kind != topology.KindService {
-		return nil
-	}
-	if q.Port == 0 {
+	if q.Port == 0 && q.Protocol != "icmp" {
 		q.Port = to.L4Port
+	}
+	if to.Kind != topology.KindService {
+		if q.Protocol == "" && q.Port != 0 {
+			q.Protocol = "tcp" // ADDRESS:PORT
+		}
+		return nil
 	}
 	var offers []string
 	for _, lb := range to.Balancers {

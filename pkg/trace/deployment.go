@@ -75,6 +75,7 @@ func (d *deployment) chassisName(chassis string) string {
 var KindNames = map[topology.Kind]string{
 	topology.KindPod: "pod", topology.KindVM: "vm", topology.KindPort: "port", topology.KindRPort: "router port",
 	topology.KindNode: "node", topology.KindService: "service", topology.KindExternal: "external",
+	topology.KindNAT: "nat",
 }
 
 func (d *deployment) endpoint(text string, m topology.Match, a netip.Addr) journey.Endpoint {
