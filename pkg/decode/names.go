@@ -157,7 +157,7 @@ func newDatapath(row *sb.DatapathBinding) *Datapath {
 		d.Name = string(d.UUID)
 	}
 	if human := row.ExternalIDs["name2"]; human != "" {
-		d.Name += " (" + human + ")"
+		d.Name = human + " (" + d.Name + ")"
 	}
 	return d
 }

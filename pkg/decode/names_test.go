@@ -78,7 +78,7 @@ func TestAnnotate(t *testing.T) {
 		at    Context
 		want  string
 	}{
-		{"metadata", 5, Context{}, "switch neutron-1 (blue)"},
+		{"metadata", 5, Context{}, "switch blue (neutron-1)"},
 		{"metadata", 6, Context{}, "router r1"},
 		{"metadata", 7, Context{}, ""},
 		{"reg14", 1, Context{Metadata: 5}, "port vm1"},
@@ -104,9 +104,9 @@ func TestAnnotate(t *testing.T) {
 		{"in_port", 3, Context{}, "port provnet, patch to br-ex"},
 		{"in_port", 3, Context{Bridge: "br-ex"}, "patch to br-ovn"},
 		{"in_port", 4, Context{}, ""},
-		{"tun_id", 5, Context{}, "switch neutron-1 (blue)"},
-		{"tun_id", 0x002005, Context{VXLAN: true}, "switch neutron-1 (blue), to port vm2"},
-		{"tun_id", 0x800005, Context{VXLAN: true}, "switch neutron-1 (blue), to multicast group _MC_flood"},
+		{"tun_id", 5, Context{}, "switch blue (neutron-1)"},
+		{"tun_id", 0x002005, Context{VXLAN: true}, "switch blue (neutron-1), to port vm2"},
+		{"tun_id", 0x800005, Context{VXLAN: true}, "switch blue (neutron-1), to multicast group _MC_flood"},
 		{"tun_metadata2", 0x10002, Context{TunID: 5}, "port vm1 to port vm2"},
 		{"tun_metadata2", 0x18000, Context{TunID: 5}, "port vm1 to multicast group _MC_flood"},
 		{"tun_metadata2", 0x70002, Context{TunID: 5}, "port 7 to port vm2"},

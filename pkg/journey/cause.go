@@ -28,6 +28,7 @@ type Cause struct {
 	Workload Workload   // with Place InWorkload
 	Inbound  bool       // with PortSecurity: the port receives
 	Reply    Refusal    // what the sender is told
+	Groups   string     // with Denied: the security groups that Port has, in words
 	Detail   string     // other findings: an error, a flow's match, a route's type
 }
 

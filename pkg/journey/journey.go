@@ -48,6 +48,9 @@ type Trace struct {
 	Logical *Walk `json:"logical"`
 	// Disagreements are where the nodes' state differs from the databases.
 	Disagreements []Disagreement `json:"disagreements"`
+	// Names are what users call the ports and datapaths above, by their names in OVN, where these say little: Neutron's
+	// UUIDs, OVN-Kubernetes' user-defined networks.
+	Names map[string]string `json:"names"`
 	// Next is the command to run next, filled in; empty on success.
 	Next []string `json:"next"`
 	// Commands are the classic commands that show the same; only on request.
@@ -83,6 +86,9 @@ func (w *Walk) Directions() []*Direction {
 
 // Complete replaces nil lists with empty ones, as the contract requires.
 func (t *Trace) Complete() {
+	if t.Names == nil {
+		t.Names = map[string]string{}
+	}
 	complete(&t.Next)
 	complete(&t.Disagreements)
 	complete(&t.Branches)

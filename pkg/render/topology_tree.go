@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
@@ -359,7 +360,7 @@ func (t *topologyText) nat(tree *Tree, r *topology.Router) {
 			rules = append(rules, n)
 		}
 	}
-	if len(rules) > fewRules && !t.focus[r.UUID] {
+	if len(rules) > fewRules && !t.focus[r.UUID] && !t.focus[rules[0].UUID] {
 		tree.Add(counted(nil, len(rules), "NAT rule", "NAT rules"))
 		return
 	}
@@ -376,7 +377,7 @@ func natText(n *topology.NAT) string {
 }
 
 func natPlace(n *topology.NAT) string {
-	return phrase(" ", behind("at", n.LogicalPort), behind("by", n.GatewayPort), n.ExternalMAC)
+	return phrase(" ", behind("at", n.LogicalPort), behind("by", n.GatewayPort), n.ExternalMAC, behind("for", ownName(n.Owner)))
 }
 
 // routes lists the default routes; others are only counted unless the router was asked for.
@@ -403,6 +404,14 @@ func routeText(r *topology.Route) string {
 	return when(r.Policy == "src-ip", "from ") + r.Prefix + " → " + r.NextHop
 }
 
+// ownName returns the object of the CMS that a row was made for; empty if it serves the CMS itself.
+func ownName(o decode.Owner) string {
+	if o.Role != decode.Own {
+		return ""
+	}
+	return o.String()
+}
+
 func routePlace(r *topology.Route) string {
 	return phrase(" ", behind("by", r.OutputPort), behind("table", r.Table), when(r.Learned, "learned"), when(r.BFD, "BFD"))
 }
@@ -414,12 +423,12 @@ func (t *topologyText) policies(tree *Tree, r *topology.Router) {
 			policies = append(policies, p)
 		}
 	}
-	if len(policies) > fewRules && !t.focus[r.UUID] {
+	if len(policies) > fewRules && !t.focus[r.UUID] && !t.focus[policies[0].UUID] {
 		tree.Add(counted(nil, len(policies), "router policy", "router policies"))
 		return
 	}
 	for _, p := range policies {
-		tree.AddTo("rules", Text(fmt.Sprintf("policy %d", p.Priority)), Text(policyAction(p)), Text(p.Match))
+		tree.AddTo("rules", Text(fmt.Sprintf("policy %d", p.Priority)), Text(policyAction(p)), Text(phrase("  ", p.Match, behind("for", ownName(p.Owner)))))
 	}
 }
 

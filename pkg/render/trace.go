@@ -13,7 +13,7 @@ import (
 // Trace writes a trace as text: the verdict first, then each direction hop by hop, and the next command last. Verbose
 // shows every table, otherwise only the steps that come from configuration.
 func Trace(w io.Writer, s Style, t *journey.Trace, notes []string, verbose bool) error {
-	p := &tracePrinter{style: s, verbose: verbose}
+	p := &tracePrinter{style: s, verbose: verbose, names: t.Names}
 	p.trace(t, notes)
 	return p.flush(w)
 }
@@ -36,6 +36,7 @@ func TraceMarkdown(w io.Writer, t *journey.Trace, notes []string, verbose bool) 
 type tracePrinter struct {
 	style   Style
 	verbose bool
+	names   map[string]string // journey.Trace.Names
 	lines   []Line
 }
 
@@ -228,7 +229,21 @@ func (p *tracePrinter) direction(name string, d *journey.Direction) {
 	if d.Verdict.Outcome == journey.Delivered {
 		end = "  ✓ " + string(d.Verdict.Outcome)
 	}
-	p.put(0, 4, Span{end, outcomeLook(d.Verdict.Outcome)}, Span{Text: where(d.Verdict)})
+	p.put(0, 4, Span{end, outcomeLook(d.Verdict.Outcome)}, Span{Text: p.where(d.Verdict)})
+}
+
+// called returns what users call a port or a datapath; verbose, with its name in OVN.
+func (p *tracePrinter) called(name string) string {
+	called := p.names[name]
+	switch {
+	case called == "":
+		return name
+	case p.verbose && !strings.HasPrefix(name, called+" ("):
+		return called + " (" + name + ")"
+	case p.verbose:
+		return name
+	}
+	return called
 }
 
 // producer returns how a direction was followed.
@@ -240,7 +255,7 @@ func producer(d *journey.Direction) string {
 }
 
 // where returns where a direction ended, within the hop above it.
-func where(v journey.Verdict) string {
+func (p *tracePrinter) where(v journey.Verdict) string {
 	text := ""
 	switch {
 	case v.Because.Place == journey.Outside:
@@ -251,23 +266,23 @@ func where(v journey.Verdict) string {
 		text = " in " + v.Stage
 	}
 	if v.Port != "" {
-		text += " at " + v.Port
+		text += " at " + p.called(v.Port)
 	}
 	return text
 }
 
 func (p *tracePrinter) hop(h journey.Hop) {
-	line := Line{{h.Kind + " ", Faint}, {h.Datapath, Title}}
+	line := Line{{h.Kind + " ", Faint}, {p.called(h.Datapath), Title}}
 	if t := h.Tunnel; t != nil {
-		line = Line{{"tunnel ", Faint}, {t.Type, Title}, {Text: fmt.Sprintf("  %s → %s", t.Source, t.Remote)}, {tunnelMeaning(t), Faint}}
+		line = Line{{"tunnel ", Faint}, {t.Type, Title}, {Text: fmt.Sprintf("  %s → %s", t.Source, t.Remote)}, {p.tunnelMeaning(t), Faint}}
 	}
 	switch {
 	case h.From != "" && h.To != "":
-		line = append(line, Span{Text: "  " + h.From + " → " + h.To})
+		line = append(line, Span{Text: "  " + p.called(h.From) + " → " + p.called(h.To)})
 	case h.From != "":
-		line = append(line, Span{Text: "  from " + h.From})
+		line = append(line, Span{Text: "  from " + p.called(h.From)})
 	case h.To != "":
-		line = append(line, Span{Text: "  to " + h.To})
+		line = append(line, Span{Text: "  to " + p.called(h.To)})
 	}
 	p.put(4, 8, append(line, passed(h)...)...)
 	for i, s := range h.Steps {
@@ -314,16 +329,16 @@ func repeated(s journey.Step, later []journey.Step) bool {
 	})
 }
 
-func tunnelMeaning(t *journey.Encapsulation) string {
+func (p *tracePrinter) tunnelMeaning(t *journey.Encapsulation) string {
 	text := fmt.Sprintf("  key %#x", t.Key)
 	if t.Datapath != "" {
-		text += " " + t.Datapath
+		text += " " + p.called(t.Datapath)
 	}
 	if t.Inport != "" {
-		text += ", inport " + t.Inport
+		text += ", inport " + p.called(t.Inport)
 	}
 	if t.Outport != "" {
-		text += ", outport " + t.Outport
+		text += ", outport " + p.called(t.Outport)
 	}
 	return text
 }

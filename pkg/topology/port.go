@@ -26,6 +26,20 @@ func (p *Port) Label() string {
 	return cmp.Or(p.Pod, p.DisplayName, p.Name)
 }
 
+// Called returns what users call the port where its name in OVN says little: the CMS's name for it, or for a pod's port on
+// a network that is not the default one POD@NETWORK; else its name.
+func (p *Port) Called() string {
+	if p.Pod != "" && p.Network() != defaultNetwork {
+		return p.Pod + "@" + p.Network()
+	}
+	return cmp.Or(p.DisplayName, p.Name)
+}
+
+// SecurityGroups returns the security groups of the port: Neutron's by UUID, Kube-OVN's by name.
+func (p *Port) SecurityGroups() []string {
+	return append(strings.Fields(p.ExternalIDs["neutron:security_group_ids"]), names(p.ExternalIDs["security_groups"])...)
+}
+
 // Up returns the port's state as reported by Northbound and Southbound; ok is false if neither reports it.
 func (p *Port) Up() (up, ok bool) {
 	for _, s := range []ovsdb.Set[bool]{p.sbUp, p.nbUp} {

@@ -19,7 +19,33 @@ func (t *tracer) next(ask *question, v journey.Verdict, found []journey.Disagree
 	if len(found) > 0 && v.Outcome != journey.Unknown {
 		return []string{found[0].Repair}
 	}
-	return []string{nextCommand(ask.request, v, t.graph.PortByName(v.Port), t.cluster.Offline())}
+	v.Datapath = rowName(v.Datapath) // commands take the name of the row
+	port := t.graph.PortByName(v.Port)
+	if commands := showGroups(v, port); len(commands) > 0 && len(v.WhyNot) == 0 {
+		return commands
+	}
+	return []string{nextCommand(ask.request, v, port, t.cluster.Offline())}
+}
+
+// showGroups returns the commands that show the security groups that stopped a packet; none if they did not.
+func showGroups(v journey.Verdict, port *topology.Port) []string {
+	if v.Because.Kind != journey.Denied || v.Object == nil || port == nil {
+		return nil
+	}
+	show := ""
+	switch owner := v.Object.Owner; {
+	case owner.CMS == decode.Neutron:
+		show = "openstack security group rule list "
+	case owner.Kind == "SecurityGroup":
+		show = "kubectl describe security-group "
+	default:
+		return nil
+	}
+	var commands []string
+	for _, group := range port.SecurityGroups() {
+		commands = append(commands, show+cause.Shell(group))
+	}
+	return commands
 }
 
 // nextCommand derives the next command from a verdict and its port, nil if none. Offline: nothing live can be read.
@@ -131,6 +157,8 @@ func repeat(r journey.Request) string {
 // showOwner returns the command that shows the object a row was made for, for kinds without a better one; else empty.
 func showOwner(o decode.Owner) string {
 	switch {
+	case slices.Contains(described, o.Kind) && o.Role == decode.Own && kubernetesName(o.Name):
+		return strings.Join(strings.Fields("kubectl "+behindFlag("-n", o.Namespace)+" describe "+strings.ToLower(o.Kind)+" "+o.Name), " ")
 	case o.Kind != "NetworkPolicy" || !kubernetesName(o.Namespace):
 		return ""
 	case o.Role == decode.DefaultDeny:
@@ -139,6 +167,17 @@ func showOwner(o decode.Owner) string {
 		return fmt.Sprintf("kubectl -n %s describe networkpolicy %s", o.Namespace, o.Name)
 	}
 	return ""
+}
+
+// described are the kinds of objects of Kubernetes, other than NetworkPolicy, whose rules stop packets.
+var described = []string{"AdminNetworkPolicy", "BaselineAdminNetworkPolicy", "ClusterNetworkPolicy", "EgressFirewall", "EgressIP", "EgressService", "Subnet"}
+
+// behindFlag returns a flag with its value, empty if that is no name of Kubernetes.
+func behindFlag(flag, value string) string {
+	if !kubernetesName(value) {
+		return ""
+	}
+	return flag + " " + value
 }
 
 // kubernetesName reports whether a word is a valid Kubernetes name, which a shell needs no quotes for.

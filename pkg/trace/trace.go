@@ -28,6 +28,7 @@ func Run(ctx context.Context, c *cluster.Cluster, g *topology.Graph, q Query) (*
 	}
 	result := &journey.Trace{Request: ask.request}
 	notes = append(notes, t.fill(ctx, ask, expected, result)...)
+	result.Names = t.names(result)
 	result.Next = t.next(ask, result.Verdict, result.Disagreements)
 	if q.Observe > 0 {
 		t.observe(ctx, ask, result)

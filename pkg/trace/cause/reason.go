@@ -6,12 +6,32 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
+
+// groupsInWords returns which security groups the port has whose traffic they stopped; empty if they did not.
+func (e *Explainer) groupsInWords(s *stop) string {
+	if s.by.Owner.CMS != decode.Neutron && s.by.Owner.Kind != "SecurityGroup" || s.port == nil {
+		return ""
+	}
+	port := e.graph.PortByName(s.port.Name())
+	if port == nil {
+		return ""
+	}
+	switch groups := port.SecurityGroups(); len(groups) {
+	case 0:
+		return port.Label() + " has no security group"
+	case 1:
+		return port.Label() + " has security group " + groups[0]
+	default:
+		return port.Label() + " has security groups " + strings.Join(groups, ", ")
+	}
+}
 
 // cause returns a stop's cause.
 func (e *Explainer) cause(s *stop) journey.Cause {
@@ -26,6 +46,7 @@ func (e *Explainer) cause(s *stop) journey.Cause {
 		if c.Reply = refusalOf(s.end.Outcome, t.proto); defaultDeny(s) {
 			c.Traffic = e.asked(t)
 		}
+		c.Groups = e.groupsInWords(s)
 	case journey.NotAllowed:
 		c.Traffic = e.asked(t)
 	case journey.PortSecurity:

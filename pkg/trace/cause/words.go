@@ -12,7 +12,7 @@ import (
 // words holds the sentence of each cause. A {name} stands for a field of the cause; text in [brackets] is left out if
 // one of its fields is empty.
 var words = map[journey.CauseKind]string{
-	journey.Denied:           "{refused} by {object}[; no rule allows {traffic}]",
+	journey.Denied:           "{refused} by {object}[; no rule allows {traffic}][; {groups}]",
 	journey.NotAllowed:       "no ACL of {datapath} allows {traffic}, and NB_Global options:default_acl_drop drops the rest",
 	journey.PortSecurity:     "port security does not let port {port} {direction} {frame}[; it allows {detail}]",
 	journey.PortDisabled:     "port {port} is disabled in the Northbound (enabled=false)",
@@ -141,7 +141,7 @@ func values(c journey.Cause) map[string]string {
 	}
 	return map[string]string{
 		"{address}": addressText(c.Address), "{other}": addressText(c.Other), "{backends}": backends, "{bridge}": c.Bridge, "{chassis}": c.Chassis,
-		"{datapath}": c.Datapath, "{detail}": c.Detail, "{frame}": strings.TrimSpace(c.MAC + " " + addressText(c.Address)), "{direction}": choose(c.Inbound, "receive for", "send from"), "{link}": c.Link,
+		"{datapath}": c.Datapath, "{detail}": c.Detail, "{groups}": c.Groups, "{frame}": strings.TrimSpace(c.MAC + " " + addressText(c.Address)), "{direction}": choose(c.Inbound, "receive for", "send from"), "{link}": c.Link,
 		"{mac}": c.MAC, "{node}": c.Node, "{object}": object, "{owner}": owner, "{port}": c.Port, "{refused}": refused(c.Reply),
 		"{service}": c.Service, "{table}": c.Table, "{traffic}": trafficText(c.Traffic), "{who}": who,
 	}
