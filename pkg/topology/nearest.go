@@ -2,6 +2,7 @@ package topology
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -95,6 +96,13 @@ func (g *Graph) identifiers(kinds ...Kind) []string {
 			out = append(out, lb.ExternalIDs["neutron:fip_id"])
 		}
 	}
+	if is(KindObject) {
+		for _, o := range g.owned {
+			if o.owner.Kind == groupKinds[0] {
+				out = append(out, o.owner.Name)
+			}
+		}
+	}
 	return out
 }
 
@@ -173,6 +181,11 @@ func (g *Graph) Names(kinds ...Kind) []string {
 			seen[lb.Service] = true
 		} else if is(KindBalancer) {
 			seen[lb.Name] = true
+		}
+		for _, v := range lb.VIPs {
+			if _, err := netip.ParseAddr(v.Address); err == nil && lb.Service == "" && is(KindService) {
+				seen[v.Address] = true // nothing else names the service
+			}
 		}
 	}
 	if is(KindBridge) {

@@ -268,8 +268,8 @@ func (b *zoneBuilder) portGroups(acls map[ovsdb.UUID]nb.ACL) {
 	for _, row := range b.nb.PortGroups {
 		pg := &PortGroup{
 			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
-			Owner: decode.GroupOwner(row.Name, row.ExternalIDs),
-			Ports: []string{},
+			Owner:       decode.GroupOwner(row.Name, row.ExternalIDs),
+			Ports:       []string{},
 			ExternalIDs: secret.Map(row.ExternalIDs),
 		}
 		pg.ACLs = aclsOf(row.ACLs, acls, decode.Holder{Kind: decode.GroupHolder, Name: row.Name}, pg.Owner)
