@@ -22,7 +22,7 @@ import (
 type reachOptions struct {
 	*options
 	from, to   []string
-	tcp, udp   int
+	tcp, udp   oncePort
 	icmp       bool
 	sourcePort int
 	v4, v6     bool
@@ -71,8 +71,8 @@ Output formats: ` + strings.Join(render.ReachFormats, ", ") + `.
 	f.SortFlags = false
 	f.StringArrayVar(&o.from, "from", nil, "who sends: a `selector`; can be repeated")
 	f.StringArrayVar(&o.to, "to", nil, "who receives: a `selector`; can be repeated")
-	f.Var((*port)(&o.tcp), "tcp", "a TCP connection to this `port`")
-	f.Var((*port)(&o.udp), "udp", "a UDP datagram to this `port`")
+	f.Var(&o.tcp, "tcp", "a TCP connection to this `port`")
+	f.Var(&o.udp, "udp", "a UDP datagram to this `port`")
 	f.BoolVar(&o.icmp, "icmp", false, "an echo request (the default, but for services)")
 	o.sourcePort = 40000
 	f.Var((*port)(&o.sourcePort), "source-port", "the `port` it is sent from")
@@ -147,9 +147,9 @@ func (o *reachOptions) question() reach.Question {
 	q := reach.Question{SourcePort: o.sourcePort}
 	switch {
 	case o.tcp != 0:
-		q.Protocol, q.Port = "tcp", o.tcp
+		q.Protocol, q.Port = "tcp", int(o.tcp)
 	case o.udp != 0:
-		q.Protocol, q.Port = "udp", o.udp
+		q.Protocol, q.Port = "udp", int(o.udp)
 	case o.icmp:
 		q.Protocol, q.SourcePort = "icmp", 0
 	}

@@ -135,11 +135,16 @@ sockets itself: it needs no OVS or OVN command-line tools.
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
 		Args:              cobra.NoArgs,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return o.prepare(cmd.Flags()) },
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if o.output != "" && textOnly(cmd) {
+				return fmt.Errorf("%s prints text only: leave out -o", cmd.CommandPath())
+			}
+			return o.prepare(cmd.Flags())
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w\nhint: %s --help lists the flags", err, cmd.CommandPath())
+		return fmt.Errorf("%w\nhint: %s", err, flagHint(cmd, err))
 	})
 	o.addFlags(root.PersistentFlags())
 	for _, group := range []struct {
@@ -164,6 +169,33 @@ sockets itself: it needs no OVS or OVN command-line tools.
 	_ = root.RegisterFlagCompletionFunc("offline", completeOffline)
 	o.mark(root)
 	return root
+}
+
+// textOnly reports whether a command has no output format.
+func textOnly(cmd *cobra.Command) bool {
+	return cmd.Name() == "version" || cmd.Name() == "help" || cmd.HasParent() && cmd.Parent().Name() == "completion"
+}
+
+// otherFlags are flags of ovn-nbctl, ovs-ofctl and kubectl, with what ovnctl has for them.
+var otherFlags = map[string]string{
+	"db":             "--nb REMOTE, --sb REMOTE or --ovs REMOTE names a database",
+	"n":              "the namespace is part of the name: shop/client, or pod/client where only one has it",
+	"namespace":      "the namespace is part of the name: shop/client, or pod/client where only one has it",
+	"A":              "all namespaces are read: name a namespace as shop/",
+	"all-namespaces": "all namespaces are read: name a namespace as shop/",
+	"l":              "ovnctl reach label:KEY=VALUE TO selects by label",
+	"selector":       "ovnctl reach label:KEY=VALUE TO selects by label",
+}
+
+// flagHint returns the hint for a flag that was not understood.
+func flagHint(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		if hint := otherFlags[unknown.GetSpecifiedName()]; hint != "" {
+			return hint
+		}
+	}
+	return cmd.CommandPath() + " --help lists the flags"
 }
 
 func newVersion() *cobra.Command {
@@ -453,6 +485,19 @@ func (p *port) Set(text string) error {
 	}
 	*p = port(n)
 	return nil
+}
+
+// oncePort is a port that may be given once: of two, one would be ignored.
+type oncePort int
+
+func (p *oncePort) String() string { return strconv.Itoa(int(*p)) }
+func (p *oncePort) Type() string   { return "port" }
+
+func (p *oncePort) Set(text string) error {
+	if *p != 0 {
+		return fmt.Errorf("it was given before, as %d: one packet has one port", *p)
+	}
+	return (*port)(p).Set(text)
 }
 
 // byteSize is a flag that takes bytes with an optional K, M or G (powers of 1024).

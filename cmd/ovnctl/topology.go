@@ -24,16 +24,13 @@ type topologyOptions struct {
 }
 
 func newTopology(root *options) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "topology",
-		Aliases: []string{"topo"},
-		Short:   "Show what the deployment is made of",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usageError{fmt.Errorf("%s: a command is missing\nhint: %s show", cmd.CommandPath(), cmd.CommandPath())}
-		},
-	}
-	cmd.AddCommand(newTopologyShow(root))
+	show := newTopologyShow(root)
+	cmd := newTopologyShow(root) // ovnctl topology, without a command, shows
+	cmd.Use, cmd.Aliases = "topology", []string{"topo"}
+	cmd.Short = "Show what the deployment is made of"
+	cmd.Args = cobra.NoArgs // what follows may be a mistyped command
+	cmd.ValidArgsFunction = nil
+	cmd.AddCommand(show)
 	return cmd
 }
 
@@ -51,8 +48,10 @@ down. Any of the databases may be missing.
 With names it shows only these, in all detail, and what is around them. A NAME
 is that of a switch, router, port, chassis, node, bridge, service or load
 balancer, NAMESPACE/POD, an address, or the first four or more digits of a UUID;
-where it could be several, write switch:NAME, router:NAME, lsp:NAME, lrp:NAME,
-pod:NAME, vm:NAME, node:NAME, bridge:NODE/NAME, svc:NAMESPACE/NAME or lb:NAME.
+where it could be several, write TYPE/NAME: switch, router, lsp, lrp, pod, vm,
+node, bridge, svc, lb. Objects of a CMS have types, too: ns/shop,
+netpol/bank/deny, egressip/exit, udn/blue/net, network/UUID, sg/UUID, fip/UUID,
+vpc/NAME and more: docs/topology.md lists them.
 
 Output formats: ` + strings.Join(render.TopologyFormats, ", ") + `.
 ` + exitStatusHelp,

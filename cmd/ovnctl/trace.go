@@ -22,7 +22,7 @@ import (
 
 type traceOptions struct {
 	*options
-	tcp, udp   int
+	tcp, udp   oncePort
 	icmp       bool
 	sourcePort int
 	v4, v6     bool
@@ -72,8 +72,8 @@ exit code 1.
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Var((*port)(&o.tcp), "tcp", "a TCP connection to this `port`")
-	f.Var((*port)(&o.udp), "udp", "a UDP datagram to this `port`")
+	f.Var(&o.tcp, "tcp", "a TCP connection to this `port`")
+	f.Var(&o.udp, "udp", "a UDP datagram to this `port`")
 	f.BoolVar(&o.icmp, "icmp", false, "an echo request (the default)")
 	o.sourcePort = 40000
 	f.Var((*port)(&o.sourcePort), "source-port", "the `port` it is sent from")
@@ -200,9 +200,9 @@ func (o *traceOptions) query(from, to string) trace.Query {
 	}
 	switch {
 	case o.tcp != 0:
-		q.Protocol, q.Port = "tcp", o.tcp
+		q.Protocol, q.Port = "tcp", int(o.tcp)
 	case o.udp != 0:
-		q.Protocol, q.Port = "udp", o.udp
+		q.Protocol, q.Port = "udp", int(o.udp)
 	case !o.icmp:
 		q.Protocol = "" // the service's protocol, else ICMP
 	}

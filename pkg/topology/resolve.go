@@ -175,6 +175,10 @@ func (r *resolver) resolve() {
 		r.address(addr)
 		return
 	}
+	if namespace, slash := strings.CutSuffix(r.text, "/"); slash && r.namespaces[namespace] {
+		r.prefixed("ns", namespace)
+		return
+	}
 	word, rest, typed := r.typed(r.text)
 	if !typed || strings.Contains(r.text, "/") { // a switch may be called svc/web
 		r.named(r.text)
