@@ -215,7 +215,7 @@ func (e *examination) next(r doctor.Report) []string {
 	if command == "" {
 		return nil
 	}
-	return []string{command + "   shows a plan for each repair, and asks"}
+	return []string{e.sameSource(command) + "   shows a plan for each repair, and asks"}
 }
 
 // repair offers the repairs for the findings, the worst first.

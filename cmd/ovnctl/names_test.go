@@ -290,3 +290,19 @@ func TestSecurityGroupDrop(t *testing.T) {
 		})
 	}
 }
+
+// The command to run next reads the same source, and can be pasted; a repair is for the live deployment.
+func TestNextKeepsSource(t *testing.T) {
+	o := &options{offline: "my capture", nodeExec: "ssh {hostname}"}
+	for command, want := range map[string]string{
+		"ovnctl topology show lsp:a":                          "ovnctl --offline 'my capture' --node-exec 'ssh {hostname}' topology show lsp:a",
+		"ovnctl trace a b --node-exec 'ssh {hostname}'":       "ovnctl --offline 'my capture' trace a b --node-exec 'ssh {hostname}'",
+		"ovnctl fix delete-mac-binding r 100.64.0.1":          "ovnctl fix delete-mac-binding r 100.64.0.1",
+		"kubectl -n bank get networkpolicy":                   "kubectl -n bank get networkpolicy",
+		"openstack security group rule list 77afd218-7ce8-46": "openstack security group rule list 77afd218-7ce8-46",
+	} {
+		if got := o.sameSource(command); got != want {
+			t.Errorf("%s: %s, want %s", command, got, want)
+		}
+	}
+}

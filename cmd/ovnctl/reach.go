@@ -259,7 +259,7 @@ func (o *reachOptions) next(r *reach.Result) []string {
 	if o.v6 {
 		words = append(words, "-6")
 	}
-	return []string{cause.Shell(words...)}
+	return []string{o.sameSource(cause.Shell(words...))}
 }
 
 // completeSelectors offers possible sources and destinations.

@@ -23,6 +23,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
 
 // Exit codes, the same for every output format.
@@ -351,6 +352,25 @@ func (o *options) openWith(ctx context.Context, alone bool) (*cluster.Cluster, e
 		return nil, unknownError{err}
 	}
 	return c, nil
+}
+
+// sameSource adds to an ovnctl command to run next the flags that name this one's source. A repair needs running daemons.
+func (o *options) sameSource(command string) string {
+	rest, ok := strings.CutPrefix(command, "ovnctl ")
+	if !ok || strings.HasPrefix(rest, "fix ") {
+		return command
+	}
+	words := []string{"ovnctl"}
+	for _, flag := range []struct{ name, value string }{
+		{"--offline", o.offline}, {"--nb", o.nb}, {"--sb", o.sb}, {"--ovs", o.ovs}, {"--private-key", o.tls.PrivateKey},
+		{"--certificate", o.tls.Certificate}, {"--ca-cert", o.tls.CACert}, {"--ssl-server-name", o.tls.ServerName},
+		{"--node-exec", o.nodeExec}, {"--host-root", o.hostRoot},
+	} {
+		if flag.value != "" && !strings.Contains(rest, flag.name) {
+			words = append(words, flag.name, flag.value)
+		}
+	}
+	return cause.Shell(words...) + " " + rest
 }
 
 // close ends the connections of a command that ends with *err. An incomplete recording makes it fail: the output

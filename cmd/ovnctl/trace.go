@@ -149,6 +149,11 @@ func (o *traceOptions) follow(ctx context.Context, c *cluster.Cluster, from, to 
 	case err != nil:
 		return nil, nil, unknownError{err}
 	}
+	for i, command := range t.Next {
+		if !o.machine() { // documents say their source in source
+			t.Next[i] = o.sameSource(command)
+		}
+	}
 	if !o.showCommands {
 		t.Commands = nil
 	}
