@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ megaflow).
 	f.StringVar(&o.port, "port", "", "only flows that match on, send to or were made for the logical port or interface of this `name`")
 	f.StringVar(&o.pod, "pod", "", "the same for the pod `NAMESPACE/POD`")
 	f.Var(&o.cookie, "cookie", "only flows with this cookie, `hexadecimal`")
-	f.StringVar(&o.object, "object", "", "only flows made for an object whose `name` or owner contains this, or whose UUID begins with it")
+	f.StringVar(&o.object, "object", "", "only flows made for this object: TYPE/`name`, part of its name or owner, or the start of its UUID")
 	f.BoolVar(&o.drops, "drops", false, "only flows that drop")
 	f.StringVar(&o.sort, "sort", "", "`order`: "+strings.Join(flowtable.Orders(), ", ")+" (default trouble: flows that drop packets first)")
 	f.IntVar(&o.top, "top", 0, "show only the first `number` (default all; with --datapath or --watch 20)")
@@ -176,7 +177,7 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 	if err != nil {
 		return err
 	}
-	if err := o.filter(ch, bridge); err != nil {
+	if err := o.filter(ctx, c, ch, bridge); err != nil {
 		return err
 	}
 	namer := ch.namer(ctx)
@@ -298,7 +299,7 @@ func (o *flowsOptions) findBridge(ctx context.Context, ch *chassis) (string, err
 }
 
 // filter builds the filter from the flags.
-func (o *flowsOptions) filter(ch *chassis, bridge string) error {
+func (o *flowsOptions) filter(ctx context.Context, c *cluster.Cluster, ch *chassis, bridge string) error {
 	o.show = flowtable.Filter{Stage: o.stage, Object: o.object, Drops: o.drops}
 	if o.table >= 0 {
 		n := int(o.table)
@@ -306,6 +307,11 @@ func (o *flowsOptions) filter(ch *chassis, bridge string) error {
 	}
 	if o.cookie.given {
 		o.show.Cookie = &o.cookie.value
+	}
+	if strings.ContainsAny(o.object, ":/") && !strings.Contains(o.object, " ") { // TYPE/NAME; else a part of a name
+		for _, m := range o.resolve(ctx, c, o.object) {
+			o.show.Rows = append(o.show.Rows, m.UUIDs()...)
+		}
 	}
 	text := o.port
 	if o.pod != "" {
@@ -317,11 +323,32 @@ func (o *flowsOptions) filter(ch *chassis, bridge string) error {
 	if o.show.Ports = flowtable.FindPorts(ch.Names, bridge, text); len(o.show.Ports) > 0 {
 		return nil
 	}
+	for _, m := range o.resolve(ctx, c, cmp.Or(o.port, o.pod)) { // a name that only its CMS knows
+		if m.Port != nil && m.Kind != topology.KindNode {
+			o.show.Ports = append(o.show.Ports, flowtable.FindPorts(ch.Names, bridge, m.Port.Name)...)
+		}
+	}
+	if len(o.show.Ports) > 0 {
+		return nil
+	}
 	hint := "ovnctl topology show lists ports and pods"
 	if o.pod != "" && !strings.Contains(o.pod, "/") {
 		hint = "write it as NAMESPACE/POD"
 	}
 	return usageError{fmt.Errorf("not found: %s on node %s\nhint: %s", strings.TrimPrefix(text, "Pod "), ch.Node.Name, hint)}
+}
+
+// resolve returns what an operator's name stands for; nothing if that is not known.
+func (o *flowsOptions) resolve(ctx context.Context, c *cluster.Cluster, name string) []topology.Match {
+	g, err := topology.Load(ctx, c)
+	if err != nil {
+		return nil
+	}
+	found, err := g.Resolve(name, topology.Objects...)
+	if err != nil {
+		return nil
+	}
+	return found
 }
 
 // megaflows shows the datapath's cache.

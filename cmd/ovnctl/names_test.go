@@ -306,3 +306,22 @@ func TestNextKeepsSource(t *testing.T) {
 		}
 	}
 }
+
+// Flows are selected by the same names.
+func TestFlowsOfTypedNames(t *testing.T) {
+	for _, test := range []struct{ deployment, node, flag, name, has string }{
+		{"ovnk-1.3-ic", "ovn-worker", "--object", "anp/no-ops", "AdminNetworkPolicy no-ops"},
+		{"ovnk-1.3-ic", "ovn-control-plane", "--object", "egressip/exit-ip", "172.19.0.100"},
+		{"neutron-21.0.0-ovn-23.03", "compute-1", "--port", "fa:16:3e:ef:bd:37", "10.1.0.176"},
+		{"neutron-21.0.0-ovn-23.03", "compute-1", "--port", "54be6977", "10.1.0.176"},
+		{"neutron-21.0.0-ovn-23.03", "compute-2", "--object", "sg/8832aa67", "security group rule"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var out, errs strings.Builder
+			code := run(t.Context(), []string{"--offline", "../../testdata/deployments/" + test.deployment + ".tar.xz", "flows", "--node", test.node, test.flag, test.name, "-o", "wide"}, strings.NewReader(""), &out, &errs)
+			if code != exitOK || !strings.Contains(out.String(), test.has) {
+				t.Errorf("exit code %d, no %q in\n%s%s", code, test.has, out.String(), errs.String())
+			}
+		})
+	}
+}

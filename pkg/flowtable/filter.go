@@ -13,8 +13,9 @@ type Filter struct {
 	Table  *int
 	Stage  string // a stage or a table of ovn-controller, case-insensitive; if none has that name, a prefix of several
 	Cookie *uint64
-	Object string // all or part of the name, owner or UUID of what the flow was made for
-	Ports  []Port // any of them
+	Object string   // all or part of the name, owner or UUID of what the flow was made for
+	Rows   []string // UUIDs of what flows were made for, instead of Object
+	Ports  []Port   // any of them
 	Drops  bool
 }
 
@@ -81,6 +82,12 @@ func (x Filter) madeFor(f *Flow) bool {
 		return false
 	}
 	for _, o := range f.Decoded.Objects {
+		if len(x.Rows) > 0 {
+			if slices.Contains(x.Rows, string(o.UUID)) {
+				return true
+			}
+			continue
+		}
 		for _, text := range []string{o.Name, o.Owner.String(), o.Text} {
 			if strings.Contains(strings.ToLower(text), strings.ToLower(x.Object)) {
 				return true

@@ -24,6 +24,11 @@ func (g *Graph) addOwned() {
 	for _, pg := range g.PortGroups {
 		g.own(pg.Owner, pg)
 		g.ownACLs(pg.ACLs, pg)
+		for _, a := range pg.ACLs {
+			if slices.Contains(groupKinds, pg.Owner.Kind) { // an ACL's own is the rule
+				g.own(pg.Owner, a)
+			}
+		}
 	}
 	for _, s := range g.Switches {
 		g.ownACLs(s.ACLs, s)
