@@ -33,8 +33,8 @@ type Graph struct {
 	subnets     map[string][]netip.Prefix // of a switch, by its UUID
 	owned       []*owned                  // by name
 	ownedBy     map[decode.Owner]*owned
-	defaultDeny map[string][]any // rows that deny what no NetworkPolicy allows, by namespace
-	namespaces  map[string]bool  // of pods and services
+	defaultDeny map[string]*rowSet // rows that deny what no NetworkPolicy allows, by namespace
+	namespaces  map[string]bool    // of pods and services
 
 	// hasSouthbound and hasNorthbound report which databases of each zone were read.
 	hasNorthbound, hasSouthbound map[string]bool
@@ -74,7 +74,7 @@ func build(zones []zoneData, nodes []nodeData) *Graph {
 		routersOn:     map[string][]*Port{},
 		subnets:       map[string][]netip.Prefix{},
 		ownedBy:       map[decode.Owner]*owned{},
-		defaultDeny:   map[string][]any{},
+		defaultDeny:   map[string]*rowSet{},
 		namespaces:    map[string]bool{},
 		hasNorthbound: map[string]bool{},
 		hasSouthbound: map[string]bool{},

@@ -13,7 +13,23 @@ import (
 // group, an EgressIP and its translations.
 type owned struct {
 	owner decode.Owner
-	rows  []any // objects of the Topology, in its order
+	rowSet
+}
+
+// A rowSet holds objects of the Topology, each once, in the order in which they were added. There may be as many as pods.
+type rowSet struct {
+	rows []any
+	has  map[any]bool
+}
+
+func (s *rowSet) add(row any) {
+	if s.has[row] {
+		return
+	}
+	if s.has == nil {
+		s.has = map[any]bool{}
+	}
+	s.rows, s.has[row] = append(s.rows, row), true
 }
 
 // name returns the name of an object as an operator types it: egressip:exit-ip.
@@ -62,7 +78,10 @@ func (g *Graph) ownACLs(acls []*ACL, holder any) {
 // own adds a row to an object. The default deny of a namespace's policies is part of each of them.
 func (g *Graph) own(owner decode.Owner, row any) {
 	if owner.Role == decode.DefaultDeny && owner.Namespace != "" {
-		g.defaultDeny[owner.Namespace] = addRow(g.defaultDeny[owner.Namespace], row)
+		if g.defaultDeny[owner.Namespace] == nil {
+			g.defaultDeny[owner.Namespace] = new(rowSet)
+		}
+		g.defaultDeny[owner.Namespace].add(row)
 	}
 	if _, known := typeWords[owner.Kind]; !known || owner.Kind == "" || owner.Role != decode.Own || owner.Name == "" {
 		return
@@ -73,23 +92,14 @@ func (g *Graph) own(owner decode.Owner, row any) {
 		o = &owned{owner: owner}
 		g.ownedBy[owner], g.owned = o, append(g.owned, o)
 	}
-	o.rows = addRow(o.rows, row)
-}
-
-func addRow(rows []any, row any) []any {
-	if slices.Contains(rows, row) {
-		return rows
-	}
-	return append(rows, row)
+	o.add(row)
 }
 
 // objectMatch returns the Match of an object.
 func (g *Graph) objectMatch(o *owned) Match {
 	m := Match{Kind: KindObject, Name: o.name(), Owner: o.owner, Rows: slices.Clone(o.rows)}
-	if o.owner.Kind == "NetworkPolicy" {
-		for _, row := range g.defaultDeny[o.owner.Namespace] {
-			m.Rows = addRow(m.Rows, row)
-		}
+	if deny := g.defaultDeny[o.owner.Namespace]; o.owner.Kind == "NetworkPolicy" && deny != nil {
+		m.Rows = append(m.Rows, slices.DeleteFunc(slices.Clone(deny.rows), func(row any) bool { return o.has[row] })...)
 	}
 	return m
 }
