@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 // A Writer writes a capture, a .tar.zst. What was written is readable at any time, even if the writer is killed. It
@@ -146,7 +148,7 @@ func (w *Writer) addIndex(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return w.add(IndexFile, append(text, '\n'), now)
+	return w.add(IndexFile, append(secret.Text(text), '\n'), now)
 }
 
 // add appends a file to the archive and flushes it.

@@ -96,7 +96,7 @@ func (r *databaseReader) reader() (ovsdb.Reader, error) {
 // hideSecrets hides the secrets in a row.
 func hideSecrets(_ string, row ovsdb.Raw) {
 	for column, v := range row {
-		row[column] = ovsdb.Value(secret.Datum(string(v)))
+		row[column] = ovsdb.Value(secret.String(string(v)))
 	}
 }
 

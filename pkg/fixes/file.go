@@ -97,7 +97,7 @@ func sum(text []byte) string {
 // ready notes the file's mode and owner.
 func (s File) ready(_ context.Context, t *Target) (Step, error) {
 	p := *s.patch()
-	if secret.InFile(p.Was) || secret.InFile(p.Now) {
+	if secret.In(p.Was) || secret.In(p.Now) {
 		return nil, Refuse("edit it by hand", "the lines of %s that would change hold a secret, which ovnctl neither shows nor keeps", p.Path)
 	}
 	if p.SumBefore == p.SumAfter {

@@ -100,7 +100,7 @@ func lineDiff(before, after []byte) []string {
 		lines = append(lines, "  "+l)
 	}
 	for i, l := range lines {
-		if secret.InFile(l[2:]) {
+		if secret.In(l[2:]) {
 			lines[i] = l[:2] + secret.Hidden
 		}
 	}

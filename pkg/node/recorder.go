@@ -70,7 +70,7 @@ func (r *recorder) keepJSON(name, what string, v any, err error) {
 		r.lost(jerr)
 		return
 	}
-	r.keep(name, what, append(b, '\n'), err)
+	r.keep(name, what, append(secret.Text(b), '\n'), err)
 }
 
 // A backuper can save its whole Open_vSwitch database as a file.
@@ -107,7 +107,7 @@ func (r *recorder) Control(ctx context.Context, daemon, command string, args ...
 	}
 	line := archive.Request(daemon, command, args) + "\n"
 	what := daemon + " " + strings.Join(append([]string{command}, args...), " ")
-	r.keep(controlFile(daemon, command, args, refused), what, append([]byte(line), secret.Text([]byte(text))...), failed)
+	r.keep(controlFile(daemon, command, args, refused), what, secret.Text([]byte(line+text)), failed)
 	return reply, err
 }
 

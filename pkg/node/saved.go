@@ -50,7 +50,7 @@ func hash(s string) string {
 // withoutSecrets is a file of the node with its secrets hidden.
 func withoutSecrets(file []byte) []byte {
 	if bytes.HasPrefix(file, []byte("OVSDB ")) {
-		return ovsdb.RewriteRecords(file, secret.Record)
+		return ovsdb.RewriteRecords(file, secret.Text)
 	}
-	return secret.File(file)
+	return secret.Text(file)
 }

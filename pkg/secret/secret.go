@@ -1,43 +1,74 @@
 // Package secret decides what is a secret and hides it: in output, plans, journals and captures alike.
 //
-// A secret is known by its name: a key, column, option or setting that names a token, password, secret, psk or key-data, in
-// whatever case. A private key is known by its form too. The value becomes [Hidden]; the name stays.
+// A secret is known by what marks it: the name of its key, column, option, setting or header; the frame of a private key; the
+// user part of a URL; or a form that only secrets have, such as an access key's prefix or the disorder of a random string. The
+// marks count escaped and in base64 too. What is hidden becomes [Hidden]; its name stays.
 package secret
 
 import (
-	"bytes"
-	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Hidden stands for a secret.
 const Hidden = "<hidden>"
 
-// words are the parts of a name that make its value a secret. This is the one list.
-const words = `(?:token|password|secret|psk|key-data)`
-
-// name matches a name with one of the words, as written in text.
-const name = `[\w.-]*` + words + `[\w.-]*"?`
-
+// This is the one list of names. within make a name secret wherever they are in it, words if they are a whole word of it:
+// "my-auth" and "basicAuth", but not "author".
 var (
-	word       = regexp.MustCompile(`(?i)` + words)
-	privateKey = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`)
-	assigned   = regexp.MustCompile(`(?i)(` + name + `=)("[^"\n]*"|[^=\s,}"][^\s,}"]*)`)
-	quoted     = regexp.MustCompile(`(?i)(\["[^"\n]*` + words + `[^"\n]*",\s*")(?:[^"\\\n]|\\.)*(")`)
-
-	// In files and logs.
-	setting = regexp.MustCompile(`(?im)^(\s*-?\s*` + name + `\s*:\s*)\S.*$`)
-	logged  = regexp.MustCompile(`(?i)(` + name + `\s*:\s+)("[^"\n]*"|[^\s,}"]+)`)
-	keyFile = regexp.MustCompile(`(?im)^(\s*(?:private-?key|wep-key\d)\s*[=:]\s*)[^/\s].*$`) // a path is not secret
-
-	// In a line to be changed: wherever the value is.
-	line = regexp.MustCompile(`(?im)^[^#\n]*` + words + `[\w.-]*"?\s*[=:]\s*\S.*$`)
+	within = []string{
+		"token", "password", "passwd", "passphrase", "secret", "psk", "credential", "authorization", "bearer",
+		"key-data", "key_data", "keydata", "api-key", "api_key", "apikey", "access-key", "access_key", "accesskey", "wep-key",
+	}
+	words = []string{"pwd", "auth", "creds"}
+	// paths are settings whose value is a secret unless it says where one is.
+	paths = []string{"private-key", "private_key", "privatekey"}
 )
 
 // Key reports whether a value of this name is secret.
-func Key(name string) bool { return word.MatchString(name) }
+func Key(name string) bool {
+	lower := strings.ToLower(name)
+	if containsAny(lower, within) {
+		return true
+	}
+	return slices.ContainsFunc(words, func(w string) bool { return hasWord(name, lower, w) })
+}
+
+func containsAny(text string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) })
+}
+
+// hasWord reports whether w is a word of a name, between other characters than letters or marked by its capital.
+func hasWord(name, lower, w string) bool {
+	for from := 0; ; {
+		at := strings.Index(lower[from:], w)
+		if at < 0 || len(lower) != len(name) {
+			return false
+		}
+		at += from
+		end := at + len(w)
+		begins := at == 0 || !letter(name[at-1]) || unicode.IsUpper(rune(name[at])) && unicode.IsLower(rune(name[at-1]))
+		ends := end == len(name) || !letter(name[end]) || unicode.IsUpper(rune(name[end])) && unicode.IsLower(rune(name[end-1]))
+		if begins && ends {
+			return true
+		}
+		from = at + 1
+	}
+}
+
+func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// hides reports whether a value is hidden because of its name.
+func hides(key, v string) bool {
+	return Key(key) || v != "" && containsAny(strings.ToLower(key), paths) && !isPath(v)
+}
+
+// isPath reports whether a private key's value says where the key is.
+func isPath(v string) bool {
+	return strings.HasPrefix(v, "/") || strings.HasPrefix(v, ".") || strings.HasPrefix(v, "db:") || strings.HasSuffix(v, ".pem") || strings.HasSuffix(v, ".key") ||
+		strings.HasPrefix(v, "$") || strings.HasPrefix(v, "<")
+}
 
 // Map returns m with its secrets hidden; nil for an empty map. It leaves m as it is.
 func Map(m map[string]string) map[string]string {
@@ -52,87 +83,73 @@ func Map(m map[string]string) map[string]string {
 }
 
 func value(key, v string) string {
-	if Key(key) {
+	if hides(key, v) {
 		return Hidden
 	}
-	return privateKey.ReplaceAllLiteralString(v, Hidden)
+	return String(v)
 }
 
 // Args returns the arguments of a command with their secrets hidden: OPTION=SECRET and OPTION SECRET.
 func Args(args []string) []string {
 	shown := slices.Clone(args)
 	for i, a := range args {
-		key, _, pair := strings.Cut(a, "=")
+		key, v, pair := strings.Cut(a, "=")
 		switch {
-		case pair && Key(key):
+		case pair && hides(key, v):
 			shown[i] = key + "=" + Hidden
-		case i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && Key(args[i-1]):
+		case i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && hides(args[i-1], a):
 			shown[i] = Hidden
 		default:
-			shown[i] = string(Text([]byte(a)))
+			shown[i] = String(a)
 		}
 	}
 	return shown
 }
 
-// Text returns what a daemon or command printed with its secrets hidden: private keys and KEY=VALUE.
+// Text returns any text with its secrets hidden: what a daemon or command printed, a file, a log, a record of a database file,
+// JSON. Nothing else changes, and the text need not be whole.
 func Text(text []byte) []byte {
-	text = privateKey.ReplaceAllLiteral(text, []byte(Hidden))
-	return assigned.ReplaceAll(text, []byte("${1}"+Hidden))
-}
-
-// File returns a settings file or log with its secrets hidden: as Text, and KEY: VALUE.
-func File(text []byte) []byte {
-	text = Text(text)
-	for _, r := range []*regexp.Regexp{setting, keyFile, logged} {
-		text = r.ReplaceAll(text, []byte("${1}"+Hidden))
-	}
-	return text
-}
-
-// InFile reports whether lines of a file hold a secret. It errs on the safe side where File keeps the rest of a line.
-func InFile(lines string) bool {
-	return line.MatchString(lines) || privateKey.MatchString(lines) || keyFile.MatchString(lines)
-}
-
-// Record returns a database file's record with its secrets hidden. Nothing else changes: the text need not be valid
-// JSON.
-func Record(text []byte) []byte {
-	return quoted.ReplaceAll(Text(text), []byte("${1}"+Hidden+"${2}")) // Text: comments quote commands
-}
-
-// Datum returns a column's value in OVSDB's notation with the secrets in its map hidden.
-func Datum(text string) string {
-	// A scalar is no map: long ones are not searched.
-	text = strings.TrimLeft(text, " \t\r\n")
-	if !strings.HasPrefix(text, "[") || strings.HasPrefix(text, `["uuid",`) || !Key(text) && !strings.Contains(text, "PRIVATE KEY") {
+	found := find(text, 0)
+	if len(found) == 0 {
 		return text
 	}
-	var datum any
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	if decoder.Decode(&datum) != nil {
-		return text
+	out := make([]byte, 0, len(text))
+	last := 0
+	for _, s := range found {
+		out = append(append(out, text[last:s.from]...), s.with...)
+		last = s.to
 	}
-	var shown bytes.Buffer
-	encoder := json.NewEncoder(&shown)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(Hide(datum)) != nil {
-		return text
-	}
-	return strings.TrimSuffix(shown.String(), "\n")
+	return append(out, text[last:]...)
 }
 
-// Hide hides the secrets in the maps of an OVSDB value, row or table that encoding/json has read, in place, and returns it.
-// A map is ["map",[[KEY,VALUE],…]].
+// String is Text.
+func String(text string) string {
+	if len(text) < 8 {
+		return text // no room for a mark and a secret
+	}
+	b := []byte(text)
+	shown := Text(b)
+	if len(shown) == len(b) && &shown[0] == &b[0] {
+		return text
+	}
+	return string(shown)
+}
+
+// In reports whether a text holds a secret.
+func In(text string) bool { return len(find([]byte(text), 0)) > 0 }
+
+// Hide hides the secrets in an OVSDB value, row or table that encoding/json has read, in place, and returns it. A map is
+// ["map",[[KEY,VALUE],…]].
 func Hide(v any) any {
 	switch v := v.(type) {
+	case string:
+		return String(v)
 	case map[string]any:
 		for name, column := range v {
 			v[name] = Hide(column)
 		}
 	case []any:
-		if hidePair(v) {
+		if hideMap(v) {
 			return v
 		}
 		for i, e := range v {
@@ -142,15 +159,21 @@ func Hide(v any) any {
 	return v
 }
 
-// hidePair reports whether v is [KEY,VALUE] of strings, and hides its secret.
-func hidePair(v []any) bool {
-	if len(v) != 2 {
+// hideMap reports whether v is a map, and hides its secrets.
+func hideMap(v []any) bool {
+	if len(v) != 2 || v[0] != "map" {
 		return false
 	}
-	key, ok1 := v[0].(string)
-	text, ok2 := v[1].(string)
-	if ok1 && ok2 {
-		v[1] = value(key, text)
+	pairs, ok := v[1].([]any)
+	for _, p := range pairs {
+		pair, _ := p.([]any)
+		if len(pair) != 2 {
+			continue
+		}
+		key, _ := pair[0].(string)
+		if text, isText := pair[1].(string); isText {
+			pair[1] = value(key, text)
+		}
 	}
-	return ok1 && ok2
+	return ok
 }
