@@ -34,19 +34,31 @@ func find(text []byte, nested int) []span {
 	return apart
 }
 
-// marks are all parts of names that may make a value secret, by their first letter.
-var marks = func() (by [256][]string) {
+// marks are all parts of names that may make a value secret, by their first two letters, small.
+var marks = func() map[[2]byte][][]byte {
+	by := map[[2]byte][][]byte{}
 	for _, m := range slices.Concat(within, words, paths) {
-		by[m[0]] = append(by[m[0]], m)
-		by[m[0]-'a'+'A'] = append(by[m[0]-'a'+'A'], m)
+		by[[2]byte{m[0], m[1]}] = append(by[[2]byte{m[0], m[1]}], []byte(m))
 	}
 	return by
 }()
 
+// beginsMark says which two bytes may begin a mark: most of a text is passed over by it.
+var beginsMark = func() (begin [1 << 16]bool) {
+	for b := range marks {
+		for _, first := range []byte{b[0], b[0] - 'a' + 'A'} {
+			for _, second := range []byte{b[1], b[1] - 'a' + 'A'} {
+				begin[int(first)<<8|int(second)] = true
+			}
+		}
+	}
+	return begin
+}()
+
 // marked returns the length of the mark at the start of text; 0 if there is none.
-func marked(text []byte, candidates []string) int {
-	for _, m := range candidates {
-		if len(text) >= len(m) && text[1]|0x20 == m[1]|0x20 && strings.EqualFold(string(text[:len(m)]), m) {
+func marked(text []byte) int {
+	for _, m := range marks[[2]byte{text[0] | 0x20, text[1] | 0x20}] {
+		if len(text) >= len(m) && bytes.EqualFold(text[:len(m)], m) {
 			return len(m)
 		}
 	}
@@ -60,12 +72,11 @@ func inName(c byte) bool {
 // named finds the values of names that make them secret.
 func named(text []byte) []span {
 	var found []span
-	for i := 0; i < len(text); i++ {
-		candidates := marks[text[i]]
-		if candidates == nil {
+	for i := 0; i+1 < len(text); i++ {
+		if !beginsMark[int(text[i])<<8|int(text[i+1])] {
 			continue
 		}
-		n := marked(text[i:], candidates)
+		n := marked(text[i:])
 		if n == 0 {
 			continue
 		}
@@ -77,14 +88,21 @@ func named(text []byte) []span {
 			to++
 		}
 		name := string(text[from:to])
-		// In escaped text "\n" is no part of the name, and a mark is one without what is before it.
-		if s, ok := valueOf(text, from, to); ok && hides(name, string(text[s.from:s.to])) {
+		if s, ok := valueOf(text, from, to); ok && hides(name, string(text[s.from:s.to])) && !describes(name, text[s.from:s.to]) {
 			found = append(found, s)
 			to = max(to, s.to)
 		}
 		i = to - 1
 	}
 	return found
+}
+
+// describes reports whether a value is no secret but a part of a database's schema, or columns that a role may be authorized by.
+func describes(name string, value []byte) bool {
+	if bytes.HasPrefix(value, []byte(`{"type"`)) || bytes.HasPrefix(value, []byte("{")) && bytes.HasPrefix(bytes.TrimSpace(value[1:]), []byte(`"type"`)) {
+		return true
+	}
+	return name == "authorization" && (bytes.HasPrefix(value, []byte(`["set"`)) || len(value) < shortest && !mixed(value) && !bytes.Contains(value, []byte(" ")))
 }
 
 // A scanner reads what follows a name.

@@ -97,6 +97,8 @@ func TestText(t *testing.T) {
 		{in: "move:NXM_NX_TUN_METADATA0[16..30]->NXM_NX_REG14[0..14],resubmit(,33)"},
 		{in: "unix:/var/run/openvswitch/ovnnb_db.sock ssl:[fd00::1]:6641"},
 		{in: "Claiming lport neutron-0a58ac1e-000c-4111-8222-0a58ac1e000c"},
+		{in: `{"private_key":{"type":"string"},"authorization":{"type":{"key":"string"}}}`},
+		{in: `{"authorization":"name","update":["set",["encaps"]]}`},
 		{in: `{"password": null, "token": ""}`},
 	}
 	for _, test := range tests {

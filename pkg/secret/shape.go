@@ -52,7 +52,7 @@ func shaped(text []byte, nested int) []span {
 		for i < len(text) && inBase64[text[i]] {
 			i++
 		}
-		if i-from < shortest || !mixed(text[from:i]) {
+		if i-from < shortest || !cased(text[from:i]) {
 			continue
 		}
 		end := unwrap(text, i, i-from)
@@ -81,6 +81,16 @@ func mixed(token []byte) bool {
 		digit = digit || c >= '0' && c <= '9'
 	}
 	return upper && lower || digit && (upper || lower)
+}
+
+// cased reports whether a run has capitals and small letters.
+func cased(run []byte) bool {
+	var upper, lower bool
+	for _, c := range run {
+		upper = upper || c >= 'A' && c <= 'Z'
+		lower = lower || c >= 'a' && c <= 'z'
+	}
+	return upper && lower
 }
 
 // unwrap returns the end of base64 that goes on in the next lines, given the end and length of its first.
