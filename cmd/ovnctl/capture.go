@@ -40,8 +40,8 @@ their replies to FILE, a .tar.zst with an index of what was read, what could not
 be read and why. Every other command reads it with --offline FILE. Without FILE
 the name is made of the time; - is standard output.
 
-It holds no private keys, and no values of keys like token, password, secret,
-psk and key-data. Databases of servers on this host are read from their files,
+It holds no secrets: private keys, values of keys like token, password, psk and
+auth, users of URLs. Databases of servers on this host are read from their files,
 others in pieces with pauses, so that other clients are not held up.
 
 A capture that was cut short holds what had been read by then.
@@ -58,7 +58,7 @@ A capture that was cut short holds what had been read by then.
 	f.StringVar(&o.flows, "logical-flows", string(cluster.AllFlows), "`which` logical flows of the Southbound: all, local (of datapaths with a port on the nodes read) or none")
 	f.Var((*seconds)(&o.within), "within", "stop after this many `seconds` and keep what was read")
 	f.Var((*byteSize)(&o.maxSize), "max-size", "leave out what would make it larger than this many `bytes`, unpacked, with K, M or G")
-	f.BoolVar(&o.redact, "redact", false, "replace addresses, names and external_ids consistently; leave out logs")
+	f.BoolVar(&o.redact, "redact", false, "replace all names, addresses and UUIDs by pseudonyms, the same everywhere")
 	f.BoolVar(&o.force, "force", false, "overwrite FILE")
 	_ = cmd.RegisterFlagCompletionFunc("logical-flows", cobra.FixedCompletions([]cobra.Completion{
 		cobra.CompletionWithDesc("all", "every logical flow"),
@@ -145,19 +145,24 @@ func (o *captureOptions) write(ctx context.Context, c *cluster.Cluster, out io.W
 	return index, cmp.Or(err, cerr)
 }
 
-// writeRedacted captures into an unnamed file, then rewrites it: some replacements are known only after everything is
-// read.
+// writeRedacted captures into a file without a name, so that nothing can leave it behind, then rewrites it: some replacements
+// are known only after everything is read.
 func (o *captureOptions) writeRedacted(ctx context.Context, c *cluster.Cluster, out io.Writer) (archive.Index, error) {
 	spool, err := os.CreateTemp("", "ovnctl-*.tar.zst")
 	if err != nil {
 		return archive.Index{}, err
 	}
-	defer spool.Close()           //nolint:errcheck // it is gone
-	defer os.Remove(spool.Name()) //nolint:errcheck // likewise
+	defer spool.Close() //nolint:errcheck // it is gone
+	if err := os.Remove(spool.Name()); err != nil {
+		return archive.Index{}, err
+	}
 	if index, err := o.write(ctx, c, spool); err != nil {
 		return index, err
 	}
-	tree, err := archive.Open(spool.Name())
+	if _, err := spool.Seek(0, io.SeekStart); err != nil {
+		return archive.Index{}, err
+	}
+	tree, err := archive.Read("the capture", spool)
 	if err != nil {
 		return archive.Index{}, err
 	}
@@ -166,7 +171,7 @@ func (o *captureOptions) writeRedacted(ctx context.Context, c *cluster.Cluster, 
 	if err != nil {
 		return archive.Index{}, err
 	}
-	err = anonymize.Rewrite(tree, w)
+	err = anonymize.New().Rewrite(tree, w)
 	index, cerr := w.Close()
 	return index, cmp.Or(err, cerr)
 }

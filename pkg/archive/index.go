@@ -12,7 +12,7 @@ type Index struct {
 	Version    string    `json:"version"`    // of the ovnctl that wrote it
 	Started    time.Time `json:"started"`
 	Ended      time.Time `json:"ended,omitzero"` // zero: not finished
-	Redacted   bool      `json:"redacted"`       // addresses, names and external_ids are replaced
+	Redacted   bool      `json:"redacted"`       // names, addresses and UUIDs are replaced
 
 	Nodes     []IndexNode     `json:"nodes"`
 	Databases []IndexDatabase `json:"databases"`

@@ -1,6 +1,7 @@
 package anonymize
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -19,14 +20,15 @@ import (
 // addresses replaces addresses of all kinds, in every form that Open vSwitch and OVN write.
 type addresses struct {
 	key     []byte
-	settled bool
 	seen    map[netip.Addr]bool
 	macs    map[[6]byte]bool
-	numbers map[string]string // decimal, of addresses also written as numbers
+	numbers map[string]string         // decimal, of addresses also written as numbers
+	others  map[netip.Addr]netip.Addr // replacements
+	groups  map[[3]byte][3]byte       // ends of solicited-node groups, with replacements
 }
 
 func newAddresses() addresses {
-	return addresses{key: randomKey(), seen: map[netip.Addr]bool{}, macs: map[[6]byte]bool{}}
+	return addresses{key: randomKey(), seen: map[netip.Addr]bool{}, macs: map[[6]byte]bool{}, others: map[netip.Addr]netip.Addr{}}
 }
 
 func randomKey() []byte {
@@ -36,45 +38,32 @@ func randomKey() []byte {
 }
 
 const (
-	macForm = `\b[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}\b`
-	v4Form  = `[0-9]{1,3}(?:\.[0-9]{1,3}){3}`
-	v6Form  = `(?:\b[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{0,4}){2,7}|::(?:[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4}){0,6})?)(?:\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})?`
+	bytesForm  = `\b[0-9a-fA-F]{2}(?:\.[0-9a-fA-F]{2}){5,}\b|\b[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){6,}\b` // userdata and notes; fingerprints
+	macForm    = `\b[0-9A-Fa-f]{2}(?:(?::[0-9A-Fa-f]{2}){5}|(?:-[0-9A-Fa-f]{2}){5})\b|\b[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}\b`
+	v4Form     = `[0-9]{1,3}(?:\.[0-9]{1,3}){3}`
+	dashedForm = `[0-9]{1,3}(?:-[0-9]{1,3}){3}|[0-9]{1,3}(?:_[0-9]{1,3}){3}`
+	v6Form     = `(?:\b[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{0,4}){2,7}|::(?:[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4}){0,6})?)(?:\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})?`
 )
 
-var (
-	address = regexp.MustCompile(macForm + `|` + v6Form + `|\b` + v4Form)
-	hexForm = regexp.MustCompile(`0x[0-9a-fA-F]{5,32}`)
-	dotted  = regexp.MustCompile(`[0-9a-f]{2}(?:\.[0-9a-f]{2}){5,}`) // userdata and notes
-)
-
-func (a *addresses) seeAddresses(text []byte) {
-	for _, at := range address.FindAllIndex(text, -1) {
-		token := text[at[0]:at[1]]
-		if len(token) < 4 || part(text, at) {
-			continue
-		}
-		if mac, ok := parseMAC(token); ok {
-			a.macs[mac] = true
-		} else if ip, ok := parseIP(token); ok && !stays(ip) {
-			a.seen[ip] = true
-		}
-	}
-}
+var address = regexp.MustCompile(bytesForm + `|` + macForm + `|` + v6Form + `|` + v4Form + `|` + dashedForm)
 
 // part reports whether a token is within a word or a longer number.
-func part(text []byte, at []int) bool {
+func part(text []byte, from, to int) bool {
 	edge := func(i int) bool {
 		return i < 0 || i >= len(text) || !(text[i] >= '0' && text[i] <= '9' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z')
 	}
-	return !edge(at[0]-1) || !edge(at[1])
+	return !edge(from-1) || !edge(to)
 }
 
 func parseMAC(token []byte) (mac [6]byte, ok bool) {
-	if len(token) != 17 {
+	if len(token) != 17 && len(token) != 14 {
 		return mac, false
 	}
-	n, err := hex.Decode(mac[:], []byte(strings.ReplaceAll(string(token), ":", "")))
-	return mac, err == nil && n == 6
+	b, err := hex.DecodeString(strings.NewReplacer(":", "", "-", "", ".", "").Replace(string(token)))
+	if err != nil || len(b) != 6 {
+		return mac, false
+	}
+	return [6]byte(b), true
 }
 
 func parseIP(token []byte) (netip.Addr, bool) {
@@ -97,12 +86,18 @@ func stays(ip netip.Addr) bool {
 
 // settleAddresses picks a key that maps no address to one that was seen.
 func (a *addresses) settleAddresses() {
-	a.settled = true
 	for range 50 {
 		if !a.collides() {
 			break
 		}
 		a.key = randomKey()
+		clear(a.others)
+	}
+	a.groups = map[[3]byte][3]byte{}
+	for ip := range a.seen {
+		if b := ip.AsSlice(); ip.Is6() {
+			a.groups[[3]byte(b[13:])] = [3]byte(a.ip(ip).AsSlice()[13:])
+		}
 	}
 	a.numbers = map[string]string{}
 	for ip := range a.seen {
@@ -137,9 +132,6 @@ func (a *addresses) sum(kind byte, b []byte) []byte {
 	return h.Sum(nil)
 }
 
-// letters replaces a word so that only the key links the two.
-func (a *addresses) letters(w string) string { return hex.EncodeToString(a.sum('w', []byte(w))[:4]) }
-
 // mac replaces a unicast address and keeps multicast ones, but those of IPv6 neighbor discovery follow the addresses
 // they are for.
 func (a *addresses) mac(mac [6]byte) [6]byte {
@@ -161,10 +153,8 @@ func (a *addresses) mac(mac [6]byte) [6]byte {
 
 // solicited returns the last bytes of an address's solicited-node group.
 func (a *addresses) solicited(low [3]byte) [3]byte {
-	for ip := range a.seen {
-		if b := ip.AsSlice(); ip.Is6() && [3]byte(b[13:]) == low {
-			return [3]byte(a.ip(ip).AsSlice()[13:])
-		}
+	if other, ok := a.groups[low]; ok {
+		return other
 	}
 	if low == [3]byte{} {
 		return low
@@ -175,6 +165,24 @@ func (a *addresses) solicited(low [3]byte) [3]byte {
 // ip replaces an address; two with a common prefix still have one afterwards.
 func (a *addresses) ip(ip netip.Addr) netip.Addr {
 	ip = ip.WithZone("")
+	other, ok := a.others[ip]
+	if !ok {
+		if len(a.others) > 1<<20 {
+			clear(a.others)
+		}
+		other = a.pseudonym(ip)
+		a.others[ip] = other
+	}
+	return other
+}
+
+// scopes are networks whose addresses stay within them: what they are for depends on it.
+var scopes = []netip.Prefix{
+	netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("169.254.0.0/16"),
+	netip.MustParsePrefix("fe80::/64"),
+}
+
+func (a *addresses) pseudonym(ip netip.Addr) netip.Addr {
 	b := ip.AsSlice()
 	switch {
 	case ip.Is6() && ip.IsMulticast():
@@ -195,14 +203,12 @@ func (a *addresses) ip(ip netip.Addr) netip.Addr {
 	first := 8
 	if ip.Is6() {
 		first = 16
-		if ip.IsLinkLocalUnicast() {
-			first = 64
-		}
-	} else if ip.IsLinkLocalUnicast() {
-		first = 16
 	}
 	out := append([]byte(nil), b...)
 	for bit := first; bit < len(b)*8; bit++ {
+		if inScope(ip, bit) {
+			continue
+		}
 		prefix := make([]byte, 0, 18)
 		prefix = append(prefix, b[:bit/8]...)
 		prefix = append(prefix, b[bit/8]&^(0xff>>(bit%8)))
@@ -213,44 +219,87 @@ func (a *addresses) ip(ip netip.Addr) netip.Addr {
 	return other
 }
 
-func (a *addresses) replaceAddresses(text []byte) []byte {
-	text = replace(dotted, text, func(at []int) string { return a.bytes(string(text[at[0]:at[1]])) })
-	text = replace(hexForm, text, func(at []int) string {
-		n, ok := new(big.Int).SetString(string(text[at[0]+2:at[1]]), 16)
-		if other := a.numbers[n.String()]; ok && other != "" {
-			n.SetString(other, 10)
-			return "0x" + n.Text(16)
+// inScope reports whether a bit of an address is one of the first ones of a scope.
+func inScope(ip netip.Addr, bit int) bool {
+	for _, s := range scopes {
+		if s.Addr().BitLen() == ip.BitLen() && bit < s.Bits() && netip.PrefixFrom(ip, bit).Masked() == netip.PrefixFrom(s.Addr(), bit).Masked() {
+			return true
 		}
+	}
+	return false
+}
+
+// address returns the replacement of in[from:to]; "" if that is no address.
+func (r *Redactor) address(in []byte, from, to int) string {
+	token := in[from:to]
+	if len(token) < 4 && string(token) != "::" && string(token) != "::1" || part(in, from, to) {
 		return ""
-	})
-	return replace(address, text, func(at []int) string {
-		token := text[at[0]:at[1]]
-		if len(token) < 4 || part(text, at) {
-			return ""
+	}
+	masks := from > 1 && in[from-1] == '/' && (in[from-2] == ':' || strings.IndexByte("0123456789abcdefABCDEF", in[from-2]) >= 0)
+	if mac, ok := parseMAC(token); ok {
+		if masks {
+			return string(token)
 		}
-		if mac, ok := parseMAC(token); ok {
-			if at[0] > 0 && text[at[0]-1] == '/' {
-				return "" // a mask
+		if r.seeing {
+			r.macs[mac] = true
+		}
+		other := r.mac(mac)
+		switch token[2] {
+		case ':', '-':
+			sep := string(token[2])
+			return strings.ReplaceAll(fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", other[0], other[1], other[2], other[3], other[4], other[5]), ":", sep)
+		}
+		return fmt.Sprintf("%x.%x.%x", other[:2], other[2:4], other[4:])
+	}
+	if len(token) > 17 && token[2] == '.' || len(token) > 17 && token[2] == ':' && bytes.Count(token, []byte(":")) > 7 {
+		if token[2] == ':' {
+			return r.hexDigits(string(token))
+		}
+		return r.bytes(string(token))
+	}
+	for _, sep := range []string{"-", "_"} {
+		if bytes.Contains(token, []byte(sep)) {
+			ip, err := netip.ParseAddr(strings.ReplaceAll(string(token), sep, "."))
+			if err != nil {
+				return ""
 			}
-			other := a.mac(mac)
-			return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", other[0], other[1], other[2], other[3], other[4], other[5])
+			return strings.ReplaceAll(r.one(ip).String(), ".", sep)
 		}
-		ip, ok := parseIP(token)
-		if !ok || at[0] > 0 && text[at[0]-1] == '/' {
-			return ""
+	}
+	ip, ok := parseIP(token)
+	if !ok {
+		return ""
+	}
+	if masks && isMask(ip) {
+		return string(token)
+	}
+	other := r.one(ip)
+	if bits, ok := length(in[to:]); ok && bits <= ip.BitLen() && netip.PrefixFrom(ip, bits).Masked().Addr() == ip {
+		other = netip.PrefixFrom(other, bits).Masked().Addr()
+	}
+	tail := ""
+	if strings.HasSuffix(string(token), ":") && !strings.HasSuffix(string(token), "::") {
+		tail = ":"
+	}
+	return other.String() + tail
+}
+
+// one replaces an address, or notes it.
+func (r *Redactor) one(ip netip.Addr) netip.Addr {
+	if r.seeing {
+		if !stays(ip) {
+			r.seen[ip.WithZone("")] = true
 		}
-		other := a.ip(ip)
-		if bits, ok := length(text[at[1]:]); ok && bits <= ip.BitLen() {
-			if netip.PrefixFrom(ip, bits).Masked().Addr() == ip {
-				other = netip.PrefixFrom(other, bits).Masked().Addr()
-			}
-		}
-		tail := ""
-		if strings.HasSuffix(string(token), ":") && !strings.HasSuffix(string(token), "::") {
-			tail = ":"
-		}
-		return other.String() + tail
-	})
+		return ip
+	}
+	return r.ip(ip)
+}
+
+// isMask reports whether an address is ones and then zeros.
+func isMask(ip netip.Addr) bool {
+	n := new(big.Int).SetBytes(ip.AsSlice())
+	n.Xor(n, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(ip.BitLen())), big.NewInt(1))) // zeros, then ones
+	return new(big.Int).And(n, new(big.Int).Add(n, big.NewInt(1))).Sign() == 0
 }
 
 // length returns the prefix length that follows as "/24" or as a mask.
@@ -295,32 +344,36 @@ func (a *addresses) replace(b []byte) bool {
 	return true
 }
 
-// bytes replaces the addresses in bytes written with dots.
-func (a *addresses) bytes(text string) string {
+// bytes replaces the addresses and texts in bytes written with dots.
+func (r *Redactor) bytes(text string) string {
 	b, err := hex.DecodeString(strings.ReplaceAll(text, ".", ""))
 	if err != nil {
 		return ""
 	}
+	free := make([]bool, len(b)) // of addresses
 	for i := 0; i < len(b); {
-		at := slices.IndexFunc([]int{16, 6, 4}, func(n int) bool { return i+n <= len(b) && a.replace(b[i:i+n]) })
+		at := slices.IndexFunc([]int{16, 6, 4}, func(n int) bool { return i+n <= len(b) && r.replace(b[i:i+n]) })
+		free[i] = at < 0
 		i += []int{1, 16, 6, 4}[at+1]
+	}
+	for i := 0; i < len(b); i++ {
+		from, letters := i, 0
+		for i < len(b) && free[i] && (wordByte(b[i]) && b[i] < 0x80 || strings.IndexByte("-_./@ ", b[i]) >= 0) {
+			if b[i] >= 'A' {
+				letters++
+			}
+			i++
+		}
+		if letters >= 3 && i-from >= 4 {
+			sum := hex.EncodeToString(r.sum('t', b[from:i]))
+			for k := from; k < i; k++ {
+				b[k] = sum[(k-from)%len(sum)]
+			}
+		}
 	}
 	var out []string
 	for _, c := range b {
 		out = append(out, fmt.Sprintf("%02x", c))
 	}
 	return strings.Join(out, ".")
-}
-
-// replace replaces each match by the result of with; empty keeps it.
-func replace(re *regexp.Regexp, text []byte, with func(at []int) string) []byte {
-	var out []byte
-	last := 0
-	for _, at := range re.FindAllIndex(text, -1) {
-		if other := with(at); other != "" {
-			out = append(append(out, text[last:at[0]]...), other...)
-			last = at[1]
-		}
-	}
-	return append(out, text[last:]...)
 }

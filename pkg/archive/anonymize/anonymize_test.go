@@ -2,32 +2,43 @@ package anonymize
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 )
 
+// replaced is what a redactor makes of a text that it has seen.
+func replaced(t *testing.T, name, text string) (string, *Redactor) {
+	t.Helper()
+	r := New()
+	r.see(name, []byte(text))
+	got := string(r.replaced(name, []byte(text)))
+	if again := string(r.replaced(name, []byte(text))); again != got {
+		t.Errorf("another time: %s", again)
+	}
+	return got, r
+}
+
 // Addresses are replaced in every form in which they are written, by the same.
 func TestForms(t *testing.T) {
-	r := New()
-	text := `nw_src=10.244.1.5,dl_src=0a:58:0a:f4:01:05 set_field:0a:58:0a:f4:01:05->eth_src,load:0xaf40105->NXM_OF_IP_SRC[],load:0xa580af40105->x ` +
-		`userdata=00.00.0a.f4.01.05.0a.58.0a.f4.01.05.ff nd_target=fd00:10:244:1::5,xxreg0=0xfd000010024400010000000000000005 10.244.0.0/16 fd00:10:244::/48 ` +
-		`ipv6_dst=fe80::858:aff:fef4:105 ff02::1:ff00:5 33:33:ff:00:00:05 tcp:10.244.1.5:6641 [fd00:10:244:1::5]:80 2001:db8::7: 127.0.0.1 ::1 0.0.0.0/0 dl_dst=01:00:00:00:00:00/01:00:00:00:00:00`
-	r.See("x", []byte(text))
-	got := string(r.Text([]byte(text)))
+	got, r := replaced(t, "x.txt", `nw_src=10.244.1.5,dl_src=0a:58:0a:f4:01:05 set_field:0a:58:0a:f4:01:05->eth_src,load:0xaf40105->NXM_OF_IP_SRC[],load:0xa580af40105->x `+
+		`userdata=00.00.00.0a.f4.01.05.0a.58.0a.f4.01.05.ff nd_target=fd00:10:244:1::5,xxreg0=0xfd000010024400010000000000000005 10.244.0.0/16 fd00:10:244::/48 `+
+		`ipv6_dst=fe80::858:aff:fef4:105 ff02::1:ff00:5 33:33:ff:00:00:05 tcp:10.244.1.5:6641 [fd00:10:244:1::5]:80 2001:db8::7: 127.0.0.1 ::1 0.0.0.0/0 dl_dst=01:00:00:00:00:00/01:00:00:00:00:00 `+
+		`set_field:0xaf401050000000000000000/0xffffffff0000000000000000->xxreg1 ip-10-244-1-5 10_244_1_5 0a-58-0a-f4-01-05 0a58.0af4.0105 datapath 00000a580af40105 10.244.1.0/255.255.255.0`)
 	for _, original := range []string{
 		"10.244", "0a:58", "0xaf40105", "0xa580af40105", "0a.f4.01.05", "0a.58", "fd00:10", "0xfd0000100244", "858:aff", "ff00:5", "ff:00:00:05", "db8::7",
+		"0xaf401050000", "10-244", "10_244", "0a-58", "0a58", "a580af40105",
 	} {
 		if strings.Contains(got, original) {
 			t.Errorf("%s is left in %s", original, got)
 		}
 	}
-	for _, stays := range []string{"127.0.0.1", " ::1 ", "0.0.0.0/0", "01:00:00:00:00:00/01:00:00:00:00:00", "->eth_src,load:0x", ":6641", "]:80"} {
+	for _, stays := range []string{
+		"127.0.0.1", " ::1 ", "0.0.0.0/0", "01:00:00:00:00:00/01:00:00:00:00:00", "->eth_src,load:0x", ":6641", "]:80", "/0xffffffff0000000000000000->xxreg1", "/255.255.255.0",
+	} {
 		if !strings.Contains(got, stays) {
 			t.Errorf("%s is gone from %s", stays, got)
 		}
-	}
-	if again := string(r.Text([]byte(text))); again != got {
-		t.Errorf("another time: %s", again)
 	}
 	// A group address is that of the address that it is of.
 	a := r.ip(netip.MustParseAddr("fd00:10:244:1::5")).As16()
@@ -37,7 +48,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// What has a common prefix has one of the same length afterwards.
+// What has a common prefix has one of the same length afterwards, and what is private or shared stays so.
 func TestPrefixesStay(t *testing.T) {
 	r := New()
 	common := func(a, b netip.Addr) int {
@@ -47,10 +58,21 @@ func TestPrefixesStay(t *testing.T) {
 			}
 		}
 	}
-	for _, pair := range [][2]string{{"10.0.0.1", "10.0.0.2"}, {"10.1.0.1", "10.2.0.1"}, {"172.16.5.1", "172.16.5.254"}, {"fd00::1", "fd00::2"}, {"2001:db8:1::1", "2001:db8:2::1"}} {
+	for _, pair := range [][2]string{
+		{"10.0.0.1", "10.0.0.2"}, {"10.1.0.1", "10.2.0.1"}, {"172.16.5.1", "172.16.5.254"}, {"172.15.0.1", "172.16.0.1"}, {"192.168.1.1", "192.169.1.1"}, {"100.64.0.1", "100.127.0.1"},
+		{"fd00::1", "fd00::2"}, {"2001:db8:1::1", "2001:db8:2::1"},
+	} {
 		a, b := netip.MustParseAddr(pair[0]), netip.MustParseAddr(pair[1])
 		if want, got := common(a, b), common(r.ip(a), r.ip(b)); want != got {
 			t.Errorf("%v: %d bits, and %d afterwards", pair, want, got)
+		}
+		for _, ip := range []netip.Addr{a, b} {
+			in := func(ip netip.Addr) int {
+				return slices.IndexFunc(scopes, func(s netip.Prefix) bool { return s.Contains(ip) })
+			}
+			if in(ip) != in(r.ip(ip)) {
+				t.Errorf("%v became %v: another scope", ip, r.ip(ip))
+			}
 		}
 	}
 }
@@ -58,11 +80,75 @@ func TestPrefixesStay(t *testing.T) {
 // Two redactors have nothing in common.
 func TestKeys(t *testing.T) {
 	a, b := New(), New()
-	for _, r := range []*Redactor{a, b} {
-		r.SeeName("shop_web-1")
-	}
-	x, y := string(a.Text([]byte("shop_web-1"))), string(b.Text([]byte("shop_web-1")))
+	x, y := a.Name("shop_web-1"), b.Name("shop_web-1")
 	if x == y || strings.Contains(x, "shop") || !strings.HasSuffix(x, "-1") || strings.Count(x, "_") != 1 {
 		t.Errorf("%s %s", x, y)
 	}
+	if a.Name("web") != a.Name("shop_web")[strings.Index(a.Name("shop_web"), "_")+1:] {
+		t.Error("a word is not replaced by the same everywhere")
+	}
+}
+
+// What is derived from the beginning of a UUID is derived from that of its replacement.
+func TestUUIDs(t *testing.T) {
+	const id = "3f1c4cde-7f0e-4a57-9b39-a8f1c1b7d6aa"
+	r := New()
+	other := r.Name(id)
+	for in, want := range map[string]string{
+		"neutron-" + id: "neutron-" + other, "pg_" + strings.ReplaceAll(id, "-", "_"): "pg_" + strings.ReplaceAll(other, "-", "_"), "tap3f1c4cde-7f": "tap" + other[:11],
+		"ovn-3f1c4c-0": "ovn-" + other[:6] + "-0", "3f1c4cde": other[:8], "lrp-" + id + "_dnat": "lrp-" + other + "_dnat",
+	} {
+		if got := r.Name(in); got != want {
+			t.Errorf("%s became %s, want %s", in, got, want)
+		}
+	}
+	if got, want := r.Text("cookie=0x3f1c4cde, table=8, priority=0 actions=drop"), "cookie=0x"+strings.TrimLeft(other[:8], "0")+", table=8, priority=0 actions=drop"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := r.Text("cookie=0xdeff105, cookie=0x0"); got != "cookie=0xdeff105, cookie=0x0" {
+		t.Errorf("cookies that mean something: %s", got)
+	}
+}
+
+// In a database the place of a string says what it may be.
+func TestRows(t *testing.T) {
+	r := New()
+	shown := string(r.record([]byte(`{"DNS":{"3f1c4cde-7f0e-4a57-9b39-a8f1c1b7d6aa":{"records":["map",[["drop.corp","10.1.2.3"]]]}},"ACL":{"3f1c4cde-7f0e-4a57-9b39-a8f1c1b7d6ab":` +
+		`{"name":"drop","action":"drop","direction":"to-lport","match":"inport == \"drop\" && ip4.src == $drop && tcp","options":["map",[["apply-after-lb","true"],["token","x"]]]}}}`)))
+	for _, want := range []string{`"action":"drop"`, `"direction":"to-lport"`, `"apply-after-lb","true"`, `,"<hidden>"`, `&& tcp"`, `"DNS"`, `"records"`, `inport == \"n`, `$n`} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %s in %s", want, shown)
+		}
+	}
+	for _, gone := range []string{`"name":"drop"`, "corp", "10.1.2.3", "drop.", `\"drop`, "$drop", "3f1c4cde"} {
+		if strings.Contains(shown, gone) {
+			t.Errorf("%s is left in %s", gone, shown)
+		}
+	}
+}
+
+// Text that is damaged, or no JSON though it begins so, is replaced like any other.
+func TestDamaged(t *testing.T) {
+	for _, text := range []string{`{"ACL":{"falcon`, `{"a":falcon}`, `["falcon`, `{"caption":"falcon`, "[falcon", `{"a":"\falcon"}`, "OVSDB JSON 3 x\nfalcon", "\\falcon", `"falcon`} {
+		for _, name := range []string{"node1/x.json", "node1/conf.json", "nb.db", "node1/x.txt"} {
+			if got, _ := replaced(t, name, text); strings.Contains(got, "falcon") {
+				t.Errorf("%s: %q became %q", name, text, got)
+			}
+		}
+	}
+}
+
+// No file makes the redactor fail.
+func FuzzFile(f *testing.F) {
+	for _, s := range []string{`{"caption":"A table","headings":["_uuid"],"data":[[["uuid","x"]]]}`, `["a","b"]` + "\nfoo", `{"A":{"b":["map",[["k","v"]]]}}`, "cookie=0x1,userdata=00.61.62.63.64", "::1/64 fe80::1%eth0", "0x" + strings.Repeat("f", 300)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, name := range []string{"node1/x.json", "node1/conf.json", "nb.db", "node1/x.txt"} {
+			r := New()
+			r.see(name, []byte(text))
+			r.replaced(name, []byte(text))
+			r.fileName(name, []byte(text))
+		}
+	})
 }

@@ -1,0 +1,236 @@
+package anonymize
+
+import (
+	"bytes"
+	"encoding/hex"
+	"regexp"
+	"strings"
+)
+
+// A mode says which words are known in a place.
+type mode int
+
+const (
+	names mode = iota // a name, or anything that might be one
+	prose             // what daemons print, in the words of their languages
+	language
+)
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80
+}
+
+func joins(c byte) bool { return c == '.' || c == '_' || c == '-' || c == ':' }
+
+var comment = regexp.MustCompile(`(comment\s+\\?")(?:[^"\\]|\\[^"])*(\\?")|(--comment\s+)[^\s"]+`)
+
+// text appends a text to out, replaced.
+func (r *Redactor) text(out, in []byte, m mode) []byte {
+	if bytes.Contains(in, []byte("comment ")) {
+		in = comment.ReplaceAll(in, []byte("${1}${2}${3}"))
+	}
+	for i := 0; i < len(in); {
+		c := in[i]
+		switch {
+		case c == '\\' && i+1 < len(in): // an escape is no part of the word that follows
+			out = append(out, c, in[i+1])
+			i += 2
+			continue
+		case m == language && c == '"':
+			end := bytes.IndexByte(in[i+1:], '"')
+			if end < 0 {
+				end = len(in) - i - 1
+			}
+			out = r.text(append(out, c), in[i+1:i+1+end], names)
+			i += 1 + end
+			if i < len(in) {
+				out = append(out, '"')
+				i++
+			}
+			continue
+		case !wordByte(c) && !(c == ':' && i+1 < len(in) && in[i+1] == ':' && !(i > 0 && wordByte(in[i-1]))):
+			out = append(out, c)
+			i++
+			continue
+		}
+		end := i
+		for end < len(in) && (wordByte(in[end]) || joins(in[end])) {
+			end++
+		}
+		as := m
+		if m == language {
+			as = prose
+			if i > 0 && (in[i-1] == '$' || in[i-1] == '@') {
+				as = names
+			}
+		}
+		out = r.atom(out, in, i, end, as)
+		i = end
+	}
+	return out
+}
+
+// atom appends a run of words and what joins them: addresses, and pieces around them.
+func (r *Redactor) atom(out, in []byte, from, end int, m mode) []byte {
+	atom := in[from:end]
+	if bytes.Count(atom, []byte(":")) < 2 && bytes.Count(atom, []byte(".")) < 3 && bytes.Count(atom, []byte("-")) < 3 && bytes.Count(atom, []byte("_")) < 3 {
+		return r.pieces(out, atom, before(in, from), m)
+	}
+	last := 0
+	for _, at := range address.FindAllIndex(atom, -1) {
+		other := r.address(in, from+at[0], from+at[1])
+		if other == "" {
+			continue
+		}
+		out = r.pieces(out, atom[last:at[0]], before(in, from+last), m)
+		out = append(out, other...)
+		last = at[1]
+	}
+	return r.pieces(out, atom[last:], before(in, from+last), m)
+}
+
+// before returns the text that a number may be named by.
+func before(in []byte, at int) []byte { return in[max(0, at-12):at] }
+
+// pieces appends words between colons.
+func (r *Redactor) pieces(out, text, before []byte, m mode) []byte {
+	for len(text) > 0 {
+		n := bytes.IndexByte(text, ':')
+		if n == 0 {
+			out = append(out, ':')
+			before = append(bytes.Clone(before), ':')
+			text = text[1:]
+			continue
+		}
+		if n < 0 {
+			n = len(text)
+		}
+		core := bytes.Trim(text[:n], "._-")
+		at := bytes.Index(text[:n], core)
+		out = append(out, text[:at]...)
+		if len(core) > 0 {
+			out = r.piece(out, string(core), before, m)
+		}
+		out = append(out, text[at+len(core):n]...)
+		before = append(bytes.Clone(before), text[:n]...)
+		text = text[n:]
+	}
+	return out
+}
+
+var (
+	uuid     = regexp.MustCompile(`[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{8}(?:_[0-9a-fA-F]{4}){3}_[0-9a-fA-F]{12}`)
+	device   = regexp.MustCompile(`^(?:(tap|qvo|qvb|qbr|qg-|qr-|sg-|ha-)([0-9a-f]{8}(?:-[0-9a-f]{1,3})?)|(ovn-)([0-9a-f]{6})(-[0-9]+))$`)
+	numeric  = regexp.MustCompile(`^[0-9]+(?:[._-][0-9]+)*$`)
+	hexWord  = regexp.MustCompile(`^(?:[0-9a-f]{8,}|[0-9A-F]{8,})$`)
+	hashed   = regexp.MustCompile(`^a[0-9]{10,20}$`)
+	hexFrame = regexp.MustCompile(`^0[xX][0-9a-fA-F]+$`)
+)
+
+// piece appends one name, word or number.
+func (r *Redactor) piece(out []byte, w string, before []byte, m mode) []byte {
+	if len(w) >= 36 {
+		if at := uuid.FindStringIndex(w); at != nil {
+			out = r.rest(out, w[:at[0]], before, m)
+			out = append(out, r.hexDigits(w[at[0]:at[1]])...)
+			return r.rest(out, w[at[1]:], nil, m)
+		}
+	}
+	switch {
+	case hexFrame.MatchString(w):
+		return append(out, r.number(w, before)...)
+	case numeric.MatchString(w):
+		return append(out, r.digits(w, m)...)
+	case r.known(w, m):
+		return append(out, w...)
+	}
+	if r.seeing && m == names {
+		r.names[w] = true
+	}
+	if at := device.FindStringSubmatch(w); at != nil {
+		out = append(append(out, at[1]+at[3]...), r.hexDigits(at[2]+at[4])...)
+		return append(out, at[5]...)
+	}
+	for _, whole := range wholes {
+		if at := strings.Index(w, whole); at >= 0 && bounded(w, at, at+len(whole)) {
+			out = append(r.rest(out, w[:at], before, m), whole...)
+			return r.rest(out, w[at+len(whole):], nil, m)
+		}
+	}
+	for _, prefix := range []string{"node-", "node."} { // Kube-OVN's port and group of a node
+		if node, ok := strings.CutPrefix(w, prefix); ok && !numeric.MatchString(node) {
+			return r.piece(append(out, prefix...), node, nil, m)
+		}
+	}
+	for len(w) > 0 {
+		n := strings.IndexAny(w, "._-")
+		if n < 0 {
+			n = len(w)
+		}
+		if n > 0 {
+			out = append(out, r.word(w[:n], before, m)...)
+		}
+		if n < len(w) {
+			out = append(out, w[n])
+			n++
+		}
+		w = w[n:]
+	}
+	return out
+}
+
+// rest appends a part of a piece, with what joins it to the others.
+func (r *Redactor) rest(out []byte, w string, before []byte, m mode) []byte {
+	core := strings.Trim(w, "._-")
+	if core == "" {
+		return append(out, w...)
+	}
+	head, tail, _ := strings.Cut(w, core)
+	return append(r.piece(append(out, head...), core, before, m), tail...)
+}
+
+func bounded(w string, from, to int) bool {
+	return (from == 0 || !wordByte(w[from-1])) && (to == len(w) || !wordByte(w[to]))
+}
+
+// known reports whether a whole piece stays.
+func (r *Redactor) known(w string, m mode) bool {
+	n := normal(w)
+	if parts[n] || kept.MatchString(w) {
+		return true
+	}
+	if m == names {
+		return false
+	}
+	return syntax[n] || common[n] && !r.names[w]
+}
+
+// word returns a word of a name, replaced.
+func (r *Redactor) word(w string, before []byte, m mode) string {
+	switch {
+	case hexFrame.MatchString(w):
+		return r.number(w, before)
+	case numeric.MatchString(w):
+		return r.digits(w, m)
+	case parts[normal(w)], len(w) == 1:
+		return w
+	case hashed.MatchString(w):
+		return "a" + r.decimals(w[1:])
+	case hexWord.MatchString(w):
+		return r.hexDigits(w)
+	}
+	return r.pseudonym(w)
+}
+
+// pseudonym replaces a word so that only the key links the two.
+func (r *Redactor) pseudonym(w string) string {
+	if other := r.words[w]; other != "" {
+		return other
+	}
+	if len(r.words) > 1<<20 {
+		clear(r.words)
+	}
+	other := "n" + hex.EncodeToString(r.sum('w', []byte(w))[:5])
+	r.words[w] = other
+	return other
+}
