@@ -93,20 +93,6 @@ func (d *traceDraw) draw(ctx context.Context, t *testing.T, all []tracePair, pai
 	}
 }
 
-// drawSeed is OVNCTL_SEED, else another one each time.
-func drawSeed(t *testing.T) uint64 {
-	t.Helper()
-	text := os.Getenv("OVNCTL_SEED")
-	if text == "" {
-		return rand.Uint64()
-	}
-	seed, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("OVNCTL_SEED: %v", err)
-	}
-	return seed
-}
-
 // sideBySide is how many pairs are compared at a time: most of it is waiting for packets that do not come.
 const sideBySide = 6
 
