@@ -78,7 +78,7 @@ func shown(name string, v ovsdb.Value) string {
 	if key := secretIn(name, v); key != "" {
 		return secret.Hidden
 	}
-	return v.String()
+	return secret.String(v.String())
 }
 
 // lineDiff returns the lines that differ between two texts, with up to three lines of context.
