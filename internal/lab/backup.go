@@ -14,17 +14,22 @@ var dumps = map[string]string{
 	"flows": "dump-flows", "groups": "dump-groups", "tlv-map": "dump-tlv-map", "ports": "dump-ports-desc",
 }
 
-// Backup writes the state of the lab into dir, a plain directory as --offline reads: nb.db and sb.db, and for each node
-// NODE/conf.db and every bridge's flows, groups, ports and TLV map as text, NODE/flows-br-int.txt.
+// Backup writes the state of the lab into dir, a plain directory as --offline reads: nb.db and sb.db, of each zone in its
+// node's directory, and for each node NODE/conf.db and every bridge's flows, groups, ports and TLV map as text,
+// NODE/flows-br-int.txt.
 func (s *State) Backup(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	var jobs []func() error
-	if s.Topology.OVN {
-		for file, remote := range map[string][2]string{"nb.db": {s.socket(central, "nb"), "OVN_Northbound"}, "sb.db": {s.socket(central, "sb"), "OVN_Southbound"}} {
+	for _, host := range s.northbounds() {
+		for db, name := range map[string]string{"nb": "OVN_Northbound", "sb": "OVN_Southbound"} {
 			jobs = append(jobs, func() error {
-				return s.keepOutput(ctx, central, filepath.Join(dir, file), "ovsdb-client", "--timeout=20", "backup", remote[0], remote[1])
+				into := filepath.Join(dir, s.zone(host))
+				if err := os.MkdirAll(into, 0o755); err != nil {
+					return err
+				}
+				return s.keepOutput(ctx, host, filepath.Join(into, db+".db"), "ovsdb-client", "--timeout=20", "backup", s.socket(host, db), name)
 			})
 		}
 	}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,10 +13,17 @@ import (
 	"strings"
 )
 
-// Centrals returns the hosts with databases: central, and in a cluster central2 and so on.
+// Centrals returns the hosts with databases: central, and in a cluster central2 and so on, or each node if it is a zone.
 func (s *State) Centrals() []string {
 	if !s.Topology.OVN {
 		return nil
+	}
+	if s.Topology.Zones {
+		var names []string
+		for _, n := range s.Topology.Nodes {
+			names = append(names, n.Name)
+		}
+		return names
 	}
 	names := []string{central}
 	for i := 2; i <= s.Cluster; i++ {
@@ -24,8 +32,22 @@ func (s *State) Centrals() []string {
 	return names
 }
 
+// centralHosts returns the hosts that have databases and are no nodes.
+func (s *State) centralHosts() []string {
+	if s.Topology.Zones {
+		return nil
+	}
+	return s.Centrals()
+}
+
 // centralAddr returns the underlay address of central host i, from 0.
-func centralAddr(i int) netip.Addr { return netip.AddrFrom4([4]byte{172, 30, 0, byte(2 + i)}) }
+func (s *State) centralAddr(i int) netip.Addr {
+	first := cmp.Or(s.Topology.Underlay.Central, netip.AddrFrom4([4]byte{172, 30, 0, 2}))
+	for range i {
+		first = first.Next()
+	}
+	return first
+}
 
 // socket returns the remote of a host's server for "nb" or "sb".
 func (s *State) socket(host, db string) string {
@@ -51,7 +73,7 @@ func (s *State) SB() string { return s.sockets("sb") }
 func (s *State) remotes(port int) string {
 	var all []string
 	for i := range s.Centrals() {
-		all = append(all, fmt.Sprintf("%s:%s:%d", s.protocol(), centralAddr(i), port))
+		all = append(all, fmt.Sprintf("%s:%s:%d", s.protocol(), s.centralAddr(i), port))
 	}
 	return strings.Join(all, ",")
 }
@@ -63,15 +85,53 @@ func (s *State) protocol() string {
 	return "tcp"
 }
 
-// nbctl returns the start of an ovn-nbctl command for the leader.
-func (s *State) nbctl() []string { return []string{"ovn-nbctl", "--timeout=60", "--db=" + s.NB()} }
+// southbound returns a node's remote of its Southbound.
+func (s *State) southbound(node string) string {
+	if s.Topology.Zones {
+		return s.socket(node, "sb")
+	}
+	return s.remotes(6642)
+}
+
+// northbounds returns a host of each Northbound.
+func (s *State) northbounds() []string {
+	hosts := s.Centrals()
+	if s.Topology.Zones {
+		return hosts
+	}
+	return hosts[:min(1, len(hosts))]
+}
+
+// zone returns a central host's directory in a saved deployment.
+func (s *State) zone(host string) string {
+	if s.Topology.Zones {
+		return host
+	}
+	return ""
+}
+
+// nbctl returns the start of an ovn-nbctl command for the leader, or for a node's zone.
+func (s *State) nbctl(host string) []string {
+	remote := s.NB()
+	if s.Topology.Zones {
+		remote = s.socket(host, "nb")
+	}
+	return []string{"ovn-nbctl", "--timeout=60", "--db=" + remote}
+}
 
 // startCentrals starts the databases and ovn-northd; members of a cluster join the first.
 func (s *State) startCentrals(ctx context.Context) error {
 	for i, host := range s.Centrals() {
-		args := []string{ovnScripts + "ovn-ctl", "--no-monitor", "--ovn-northd-priority=", "--ovn-northd-nb-db=" + s.NB(), "--ovn-northd-sb-db=" + s.SB()}
+		nb, sb := s.NB(), s.SB()
+		if s.Topology.Zones {
+			nb, sb = s.socket(host, "nb"), s.socket(host, "sb")
+		}
+		args := []string{ovnScripts + "ovn-ctl", "--no-monitor", "--ovn-northd-priority=", "--ovn-northd-nb-db=" + nb, "--ovn-northd-sb-db=" + sb}
 		for _, db := range []string{"nb", "sb"} {
 			args = append(args, s.serverFlags(db, i)...)
+			if err := s.restore(host, filepath.Join(s.zone(host), db+".db"), "var/lib/ovn/ovn"+db+"_db.db"); err != nil {
+				return err
+			}
 		}
 		for _, service := range []string{"ovn-nb-db", "ovn-sb-db", "ovn-northd"} {
 			args = append(args, s.tlsFlags(service, host)...)
@@ -95,13 +155,13 @@ func (s *State) startCentrals(ctx context.Context) error {
 func (s *State) serverFlags(db string, i int) []string {
 	flag := func(name, value string) string { return "--db-" + db + "-" + name + "=" + value }
 	var flags []string
-	if !s.TLS {
+	if !s.TLS && !s.Topology.Zones {
 		flags = append(flags, flag("create-insecure-remote", "yes"))
 	}
 	if s.Cluster > 1 {
-		flags = append(flags, flag("cluster-local-addr", centralAddr(i).String()), flag("cluster-local-proto", s.protocol()))
+		flags = append(flags, flag("cluster-local-addr", s.centralAddr(i).String()), flag("cluster-local-proto", s.protocol()))
 		if i > 0 {
-			flags = append(flags, flag("cluster-remote-addr", centralAddr(0).String()), flag("cluster-remote-proto", s.protocol()))
+			flags = append(flags, flag("cluster-remote-addr", s.centralAddr(0).String()), flag("cluster-remote-proto", s.protocol()))
 		}
 	}
 	return flags
@@ -157,6 +217,9 @@ func (s *State) makeKeys(ctx context.Context) error {
 
 // writeNorthbound writes the topology into the Northbound database, in one transaction.
 func (s *State) writeNorthbound(ctx context.Context) error {
+	if s.Topology.Saved != "" {
+		return nil
+	}
 	text, err := s.Run(ctx, central, "ovsdb-client", "--timeout=20", "get-schema", s.socket(central, "nb"), "OVN_Northbound")
 	if err != nil {
 		return err
@@ -165,7 +228,7 @@ func (s *State) writeNorthbound(ctx context.Context) error {
 	if err := json.Unmarshal([]byte(text), &schema); err != nil {
 		return fmt.Errorf("schema of OVN_Northbound: %w", err)
 	}
-	_, err = s.Run(ctx, central, transact(s.nbctl(), s.Topology.commands(schema))...)
+	_, err = s.Run(ctx, central, transact(s.nbctl(central), s.Topology.commands(schema))...)
 	return err
 }
 

@@ -52,8 +52,8 @@ func (s *State) writeScripts() error {
 	for _, n := range s.Topology.Nodes {
 		hosts = append(hosts, n.Name)
 	}
-	hosts = append(hosts, s.Centrals()...)
-	if s.Topology.OVN {
+	hosts = append(hosts, s.centralHosts()...)
+	if s.Topology.OVN && !s.Topology.Zones {
 		env := fmt.Sprintf("#!/bin/sh\n# Prints how to reach the databases: eval \"$(%[1]s/env)\"\necho export OVN_NB_DB=%[2]s OVN_SB_DB=%[3]s\n", s.Dir, s.NB(), s.SB())
 		if err := os.WriteFile(filepath.Join(s.Dir, "env"), []byte(env), 0o755); err != nil {
 			return err
@@ -94,7 +94,7 @@ exec chroot $root "$@"
 // Command returns a command that will run on a host or in a pod (also as NAMESPACE/POD) of the lab.
 func (s *State) Command(ctx context.Context, host string, args ...string) *exec.Cmd {
 	if p, ok := s.Topology.Pod(host); ok {
-		host = p.Name
+		host = p.host()
 	}
 	return exec.CommandContext(ctx, filepath.Join(s.Dir, "enter"), append([]string{host}, args...)...)
 }
@@ -157,6 +157,9 @@ func transact(tool []string, commands [][]string) []string {
 
 // startVswitch starts and configures Open vSwitch on a node, then sets up the node's network on its bridges.
 func (s *State) startVswitch(ctx context.Context, n Node) error {
+	if err := s.restore(n.Name, filepath.Join(n.Name, "conf.db"), "etc/openvswitch/conf.db"); err != nil {
+		return err
+	}
 	_, err := s.Run(ctx, n.Name, "env", "PATH="+s.Dir+"/bin:"+os.Getenv("PATH")+":/usr/sbin:/sbin", ovsScripts+"ovs-ctl", "--system-id="+n.SystemID,
 		"--no-monitor", "--no-mlockall", "--no-record-hostname", "--ovsdb-server-priority=", "--ovs-vswitchd-priority=", "start")
 	if err != nil {
@@ -165,9 +168,12 @@ func (s *State) startVswitch(ctx context.Context, n Node) error {
 	commands := [][]string{
 		words("set Open_vSwitch . other_config:n-handler-threads=1 other_config:n-revalidator-threads=1 external_ids:hostname=" + n.Name),
 	}
-	if s.Topology.OVN {
+	switch {
+	case s.Topology.Saved != "":
+		commands = append(commands, []string{"set", "Open_vSwitch", ".", key("external_ids", "ovn-remote", s.southbound(n.Name))})
+	case s.Topology.OVN:
 		commands = append(commands,
-			[]string{"set", "Open_vSwitch", ".", key("external_ids", "ovn-remote", s.remotes(6642)),
+			[]string{"set", "Open_vSwitch", ".", key("external_ids", "ovn-remote", s.southbound(n.Name)),
 				key("external_ids", "ovn-nb", s.remotes(6641)), key("external_ids", "ovn-encap-type", n.Encap),
 				key("external_ids", "ovn-encap-ip", n.IPv4.Addr().String()), "external_ids:ovn-bridge-datapath-type=netdev",
 				"external_ids:ovn-remote-probe-interval=100000", "external_ids:ovn-openflow-probe-interval=180"},
@@ -176,7 +182,7 @@ func (s *State) startVswitch(ctx context.Context, n Node) error {
 	}
 	commands = append(commands, n.Vswitch...)
 	for _, p := range s.Topology.Pods {
-		if p.Node == n.Name {
+		if p.Node == n.Name && s.Topology.Saved == "" {
 			commands = append(commands, p.plug(s.Topology.Bridge)...)
 		}
 	}
@@ -187,6 +193,9 @@ func (s *State) startVswitch(ctx context.Context, n Node) error {
 	failed, err := s.Run(ctx, n.Name, words("ovs-vsctl --timeout=20 --bare --columns=name,error find Interface error!=[]")...)
 	if err != nil || failed != "" {
 		return errors.Join(err, fmt.Errorf("%s: interfaces that do not work: %s", n.Name, failed))
+	}
+	if err := s.checkPorts(ctx, n); err != nil {
+		return err
 	}
 	for bridge, flows := range n.OpenFlow {
 		_, err := s.runInput(ctx, n.Name, strings.NewReader(strings.Join(flows, "\n")+"\n"), "ovs-ofctl", "--timeout=20", "-O", "OpenFlow13", "add-flows", bridge, "-")

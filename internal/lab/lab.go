@@ -211,38 +211,47 @@ func (l *Lab) startDaemons(ctx context.Context) error {
 
 // wait returns when every port is bound, every node has its flows, and tunnel neighbours are resolved.
 func (l *Lab) wait(ctx context.Context) error {
-	if l.Topology.OVN {
-		if err := l.waitForPorts(ctx); err != nil {
-			return fmt.Errorf("%w\n%s", err, l.unready(ctx))
-		}
-		if _, err := l.Run(ctx, central, append(l.nbctl(), "--wait=hv", "sync")...); err != nil {
-			return fmt.Errorf("%w\n%s", err, l.unready(ctx))
-		}
+	if err := each(l.northbounds(), func(host string) error { return l.waitForPorts(ctx, host) }); err != nil {
+		return fmt.Errorf("%w\n%s", err, l.unready(ctx))
 	}
 	return each(l.Topology.Nodes, func(n Node) error { return l.prime(ctx, n) })
 }
 
-// waitForPorts returns when all pod ports are up. On a busy machine an ovn-controller sometimes goes idle after
-// learning its switch's features, with nothing installed; restarting it helps.
-func (l *Lab) waitForPorts(ctx context.Context) error {
+// waitForPorts returns when all pod ports of a Northbound are up and the nodes have its flows. On a busy machine an
+// ovn-controller sometimes goes idle after learning its switch's features, with nothing installed; restarting it helps.
+func (l *Lab) waitForPorts(ctx context.Context, host string) error {
+	if l.Topology.Saved != "" {
+		return l.waitForBindings(ctx, host)
+	}
 	args := []string{"init"} // a command is needed even without pods
 	for _, p := range l.Topology.Pods {
 		args = append(args, "--", "wait-until", "Logical_Switch_Port", p.Name, "up=true")
 	}
-	if _, err := l.Run(ctx, central, slices.Concat(l.nbctl(), []string{"--timeout=25"}, args)...); err == nil || ctx.Err() != nil {
-		return err
+	if _, err := l.Run(ctx, host, slices.Concat(l.nbctl(host), []string{"--timeout=25"}, args)...); err == nil || ctx.Err() != nil {
+		return l.sync(ctx, host, err)
 	}
 	if err := each(l.Topology.Nodes, func(n Node) error { return l.controller(ctx, n, "restart_controller") }); err != nil {
 		return err
 	}
-	_, err := l.Run(ctx, central, slices.Concat(l.nbctl(), args)...)
+	_, err := l.Run(ctx, host, slices.Concat(l.nbctl(host), args)...)
+	return l.sync(ctx, host, err)
+}
+
+// sync returns when the nodes have the flows of a Northbound, or the error of an earlier step.
+func (l *Lab) sync(ctx context.Context, host string, err error) error {
+	if err == nil {
+		_, err = l.Run(ctx, host, append(l.nbctl(host), "--wait=hv", "sync")...)
+	}
 	return err
 }
 
 // unready lists the ports that are not up, and the last lines of the controllers' logs.
 func (l *Lab) unready(ctx context.Context) string {
-	ports, err := l.Run(ctx, central, append(l.nbctl(), "--bare", "--columns=name", "find", "Logical_Switch_Port", "up=false")...)
-	text := fmt.Sprintf("ports not up: %s %v", strings.Join(strings.Fields(ports), " "), err)
+	text := ""
+	for _, host := range l.northbounds() {
+		ports, err := l.Run(ctx, host, append(l.nbctl(host), "--bare", "--columns=name", "find", "Logical_Switch_Port", "up=false")...)
+		text += fmt.Sprintf("%s: ports not up: %s %v\n", host, strings.Join(strings.Fields(ports), " "), err)
+	}
 	for _, n := range l.Topology.Nodes {
 		logs, _ := filepath.Glob(filepath.Join(l.Dir, n.Name, "var/log/*/ovn-controller.log"))
 		for _, log := range logs {
@@ -258,16 +267,26 @@ func (l *Lab) unready(ctx context.Context) string {
 // one, and has the node resolve its gateways.
 func (l *Lab) prime(ctx context.Context, n Node) error {
 	for _, peer := range l.Topology.Nodes {
+		if peer.Name == n.Name {
+			continue
+		}
+		mac, err := l.Run(ctx, peer.Name, "cat", "/sys/class/net/br-ex/address")
+		if err != nil {
+			return err
+		}
 		for _, addr := range []netip.Prefix{peer.IPv4, peer.IPv6} {
-			if peer.Name == n.Name {
+			if !addr.IsValid() {
 				continue
 			}
-			if _, err := l.Run(ctx, n.Name, "ovs-appctl", "-T", "5", "tnl/arp/set", "br-ex", addr.Addr().String(), privateMAC(peer.IPv4.Addr())); err != nil {
+			if _, err := l.Run(ctx, n.Name, "ovs-appctl", "-T", "5", "tnl/arp/set", "br-ex", addr.Addr().String(), strings.TrimSpace(mac)); err != nil {
 				return err
 			}
 		}
 	}
-	return l.shell(ctx, n.Name, "ping -q -c1 -W2 "+Internet4.String(), "ping -q -c1 -W2 "+Internet6.String())
+	if n.IPv6.IsValid() {
+		return l.shell(ctx, n.Name, "ping -q -c1 -W2 "+Internet4.String(), "ping -q -c1 -W2 "+Internet6.String())
+	}
+	return l.shell(ctx, n.Name, "ping -q -c1 -W2 "+Internet4.String())
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

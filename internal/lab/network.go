@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -14,8 +15,8 @@ import (
 // buildNetwork makes the namespaces, connects them, and addresses the fabric, the internet host and the pods. Nodes get
 // addresses once their bridges exist.
 func (s *State) buildNetwork(ctx context.Context) error {
-	hosts := slices.Concat([]string{fabric}, s.Topology.hosts(), s.Centrals())
-	withDirs := s.Centrals()
+	hosts := slices.Concat(s.Topology.hosts(), s.centralHosts())
+	withDirs := s.centralHosts()
 	for _, n := range s.Topology.Nodes {
 		withDirs = append(withDirs, n.Name)
 	}
@@ -36,13 +37,15 @@ func (s *State) buildNetwork(ctx context.Context) error {
 	}
 	links = append(links, s.veth(fabric, "inet", internet, "eth0"))
 	for _, n := range s.Topology.Nodes {
-		links = append(links, s.veth(fabric, n.Name, n.Name, "eth0"))
+		for _, u := range n.uplinks() {
+			links = append(links, s.veth(fabric, s.Topology.fabricLink(n, u), n.Name, u.Name))
+		}
 	}
-	for _, c := range s.Centrals() {
+	for _, c := range s.centralHosts() {
 		links = append(links, s.veth(fabric, c, c, "eth0"))
 	}
 	for _, p := range s.Topology.Pods {
-		links = append(links, s.veth(p.Node, p.Link, p.Name, "eth0"))
+		links = append(links, s.veth(p.Node, p.Link, p.host(), p.device()))
 	}
 	if err := ipBatch(ctx, append(netns, links...)); err != nil {
 		return err
@@ -98,50 +101,93 @@ func (s *State) addresses(host string) []string {
 	lines := []string{"ip link set lo up", "echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6", quietIPv6, askAgainSoon}
 	switch host {
 	case fabric:
-		lines = append(lines, forwarding, "ip link add under type bridge", "ip link set under address 02:00:ac:1e:00:01")
-		for _, n := range s.Topology.Nodes {
-			lines = append(lines, "ip link set "+n.Name+" master under")
-		}
-		for _, c := range s.Centrals() {
-			lines = append(lines, "ip link set "+c+" master under")
-		}
-		lines = append(lines, checksumsByHand,
-			"ip addr add "+UnderlayGateway4.String()+"/24 dev under", "ip addr add "+UnderlayGateway6.String()+"/64 dev under nodad",
-			"ip addr add "+Internet4.Prev().String()+"/24 dev inet", "ip addr add "+Internet6.Prev().String()+"/64 dev inet nodad")
-		for network, hop := range s.Topology.Routed {
-			lines = append(lines, fmt.Sprintf("ip route add %s via %s dev under", network, hop))
-		}
-		return lines
+		return append(lines, s.fabricAddresses()...)
 	case internet:
-		return append(append(lines, checksumsByHand), eth0(netip.PrefixFrom(Internet4, 24), Internet4.Prev(), netip.PrefixFrom(Internet6, 64), Internet6.Prev())...)
+		outside6 := cmp.Or(s.Topology.Underlay.Outside6, Internet6)
+		return append(append(lines, checksumsByHand), addressed("eth0", netip.PrefixFrom(Internet4, 24), Internet4.Prev(), netip.PrefixFrom(outside6, 64), outside6.Prev())...)
 	}
-	if i := slices.Index(s.Centrals(), host); i >= 0 {
-		return append(append(lines, checksumsByHand), eth0(netip.PrefixFrom(centralAddr(i), 24), UnderlayGateway4, netip.Prefix{}, netip.Addr{})...)
+	if i := slices.Index(s.centralHosts(), host); i >= 0 {
+		router := s.Topology.underlayRouters()[0]
+		return append(append(lines, checksumsByHand), addressed("eth0", netip.PrefixFrom(s.centralAddr(i), router.Bits()), router.Addr(), netip.Prefix{}, netip.Addr{})...)
 	}
-	if p, ok := s.Topology.Pod(host); ok {
-		lines = append(lines, "ip link set eth0 address "+p.MAC+" mtu 1400", checksumsByHand, giveUpSoon)
-		lines = append(lines, eth0(p.IPv4, p.Gateway4, p.IPv6, p.Gateway6)...)
-		for _, network := range p.OnLink {
-			lines = append(lines, "ip route replace "+network.String()+" dev eth0 scope link")
+	if n, ok := s.Topology.Node(host); ok {
+		for _, u := range n.uplinks() {
+			if u.MAC != "" {
+				lines = append(lines, "ip link set "+u.Name+" address "+u.MAC)
+			}
 		}
-		return lines
+		return append(lines, checksumsByHand, notTheKernels)
 	}
-	return append(lines, checksumsByHand, notTheKernels)
+	lines = append(lines, giveUpSoon)
+	for _, p := range s.Topology.Pods {
+		if p.host() == host {
+			lines = append(lines, p.addresses()...)
+		}
+	}
+	return lines
 }
 
-func eth0(ip4 netip.Prefix, gw4 netip.Addr, ip6 netip.Prefix, gw6 netip.Addr) []string {
+// fabricAddresses returns the commands for the fabric: a bridge with all uplinks, whose own addresses are the routers' of
+// the underlay, and the way to the internet host.
+func (s *State) fabricAddresses() []string {
+	outside6 := cmp.Or(s.Topology.Underlay.Outside6, Internet6)
+	lines := []string{forwarding, "ip link add under type bridge", "ip link set under address " + cmp.Or(s.Topology.Underlay.MAC, "02:00:ac:1e:00:01")}
+	for _, n := range s.Topology.Nodes {
+		for _, u := range n.uplinks() {
+			lines = append(lines, "ip link set "+s.Topology.fabricLink(n, u)+" master under")
+		}
+	}
+	for _, c := range s.centralHosts() {
+		lines = append(lines, "ip link set "+c+" master under")
+	}
+	lines = append(lines, checksumsByHand)
+	for _, router := range s.Topology.underlayRouters() {
+		lines = append(lines, "ip addr add "+router.String()+" dev under"+nodad(router))
+	}
+	lines = append(lines, "ip addr add "+Internet4.Prev().String()+"/24 dev inet", "ip addr add "+outside6.Prev().String()+"/64 dev inet nodad")
+	if s.Topology.Saved != "" {
+		lines = append(lines, "ip route add blackhole default") // outside, most packets for nowhere vanish
+	}
+	for network, hop := range s.Topology.Routed {
+		lines = append(lines, fmt.Sprintf("ip route add %s via %s dev under", network, hop))
+	}
+	return lines
+}
+
+// nodad is the option of ip-address(8) for an address that needs no duplicate address detection.
+func nodad(p netip.Prefix) string {
+	if p.Addr().Is6() {
+		return " nodad"
+	}
+	return ""
+}
+
+// addresses returns the commands for one interface of a pod.
+func (p Pod) addresses() []string {
+	lines := []string{"ip link set " + p.device() + " address " + p.MAC + " mtu 1400", checksumsByHand}
+	lines = append(lines, addressed(p.device(), p.IPv4, p.Gateway4, p.IPv6, p.Gateway6)...)
+	for _, network := range p.OnLink {
+		lines = append(lines, "ip route replace "+network.String()+" dev "+p.device()+" scope link")
+	}
+	for _, addr := range p.Virtual {
+		lines = append(lines, "ip addr add "+addr.String()+" dev "+p.device())
+	}
+	return lines
+}
+
+func addressed(dev string, ip4 netip.Prefix, gw4 netip.Addr, ip6 netip.Prefix, gw6 netip.Addr) []string {
 	var lines []string
 	if ip4.IsValid() {
-		lines = append(lines, "ip addr add "+ip4.String()+" dev eth0")
+		lines = append(lines, "ip addr add "+ip4.String()+" dev "+dev)
 	}
 	if gw4.IsValid() {
-		lines = append(lines, "ip route add default via "+gw4.String())
+		lines = append(lines, "ip route add default via "+gw4.String()+" dev "+dev)
 	}
 	if ip6.IsValid() {
-		lines = append(lines, "ip addr add "+ip6.String()+" dev eth0 nodad")
+		lines = append(lines, "ip addr add "+ip6.String()+" dev "+dev+" nodad")
 	}
 	if gw6.IsValid() {
-		lines = append(lines, "ip -6 route add default via "+gw6.String())
+		lines = append(lines, "ip -6 route add default via "+gw6.String()+" dev "+dev)
 	}
 	return lines
 }

@@ -46,7 +46,7 @@ const (
 // milliseconds, a lost one less than a second on a machine that is not overloaded. Any number may run at once.
 func (s *State) Probe(ctx context.Context, from, to, proto string, port int) (Truth, error) {
 	if p, ok := s.Topology.Pod(from); ok {
-		from = p.Name
+		from = p.host()
 	}
 	if !slices.Contains(s.Topology.hosts(), from) {
 		return Truth{}, fmt.Errorf("probe from %s: no such pod or node; there are %s", from, strings.Join(s.Topology.hosts(), ", "))

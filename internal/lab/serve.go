@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// serveAll replies on [Ports], TCP and UDP, in every pod, on every node and on the internet host.
+// serveAll replies on the topology's ports, TCP and UDP, in every pod, on every node, on the internet host and on the fabric.
 func serveAll(s *State) error {
 	for _, host := range s.Topology.hosts() {
-		err := s.InNamespace(host, func() error { return serve(host) })
+		err := s.InNamespace(host, func() error { return serve(host, s.Topology.ports()) })
 		if err != nil {
 			return err
 		}
@@ -25,18 +25,28 @@ func serveAll(s *State) error {
 
 // hosts returns everything that replies to probes.
 func (t Topology) hosts() []string {
-	hosts := []string{internet}
+	hosts := []string{fabric, internet}
 	for _, n := range t.Nodes {
 		hosts = append(hosts, n.Name)
 	}
 	for _, p := range t.Pods {
-		hosts = append(hosts, p.Name)
+		if p.In == "" {
+			hosts = append(hosts, p.Name)
+		}
 	}
 	return hosts
 }
 
-func serve(host string) error {
-	for _, port := range Ports {
+// ports returns the ports on which hosts reply.
+func (t Topology) ports() []int {
+	if len(t.Ports) > 0 {
+		return t.Ports
+	}
+	return Ports
+}
+
+func serve(host string, ports []int) error {
+	for _, port := range ports {
 		address := net.JoinHostPort("", strconv.Itoa(port))
 		l, err := net.Listen("tcp", address)
 		if err != nil {

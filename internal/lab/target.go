@@ -48,7 +48,7 @@ func (s *State) named(to, kind string, v6 bool, port int) (netip.Addr, int, []st
 	var addr netip.Addr
 	var sinks []string
 	if p, ok := s.Topology.Pod(to); ok {
-		addr, sinks = pick(p.IPv4.Addr(), p.IPv6.Addr()), []string{p.Name}
+		addr, sinks = pick(p.IPv4.Addr(), p.IPv6.Addr()), []string{p.host()}
 	} else if n, ok := s.Topology.Node(to); ok {
 		addr, sinks = pick(n.IPv4.Addr(), n.IPv6.Addr()), []string{n.Name}
 	} else if to == internet {
@@ -71,7 +71,7 @@ func (s *State) named(to, kind string, v6 bool, port int) (netip.Addr, int, []st
 func (s *State) owners(addr netip.Addr, kind string, port int) []string {
 	for _, p := range s.Topology.Pods {
 		if addr == p.IPv4.Addr() || addr == p.IPv6.Addr() {
-			return []string{p.Name}
+			return []string{p.host()}
 		}
 	}
 	if addr == Internet4 || addr == Internet6 {

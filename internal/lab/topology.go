@@ -17,6 +17,18 @@ type Topology struct {
 	Services []Service
 	// Routed maps networks to next hops for the underlay's router: Neutron needs that for IPv6.
 	Routed map[netip.Prefix]netip.Addr
+	// Ports are the TCP and UDP ports on which every host replies; none: those of the variable Ports.
+	Ports []int
+	// Saved is a saved deployment, a directory or archive as --offline reads: the hosts start with its databases, and
+	// neither Northbound nor Vswitch add to them. Package replay makes such a topology.
+	Saved string
+	// Bound has, for each host with databases, the ports that were bound in the saved deployment, and the UUID of their
+	// chassis: the lab is up when they are again.
+	Bound map[string]map[string]string
+	// Zones: each node has a Northbound, a Southbound and ovn-northd of its own, and there is no central host.
+	Zones bool
+	// Underlay is what a saved deployment was attached to; zero: the underlay of the package's comment.
+	Underlay Underlay
 
 	// ACLTier is the tier of all ACLs, on releases that have tiers (OVN 23.06 and later).
 	ACLTier int
@@ -26,6 +38,14 @@ type Topology struct {
 	// Newer holds commands that follow those of Northbound, by the table ("DHCP_Relay") or column ("ACL.tier") that
 	// they need; those the release's schema lacks are left out.
 	Newer map[string][][]string
+}
+
+// An Underlay is the network that the nodes' uplinks and the central host are on.
+type Underlay struct {
+	Central  netip.Addr     // address of the central host
+	MAC      string         // MAC address of the underlay's router
+	Routers  []netip.Prefix // its addresses, one in each network; the first is the nodes' own
+	Outside6 netip.Addr     // IPv6 address of the internet host
 }
 
 // A Node is a host with Open vSwitch.
@@ -39,17 +59,29 @@ type Node struct {
 	// Gateway4 and Gateway6 are the addresses of the node's gateway router on the underlay, if it has one.
 	Gateway4, Gateway6 netip.Addr
 
+	Uplinks []Uplink // none: eth0
+
 	// Vswitch configures Open vSwitch: ovs-vsctl commands, run as one transaction.
 	Vswitch [][]string
-	// OpenFlow holds, by bridge, flows for ovs-ofctl add-flows, on nodes without ovn-controller.
+	// OpenFlow holds, by bridge, flows for ovs-ofctl add-flows, for bridges that ovn-controller leaves alone.
 	OpenFlow map[string][]string
+	// Interfaces holds the OpenFlow port of each interface that OpenFlow names by number.
+	Interfaces map[string]int
 	// Network gives the host its addresses and routes: shell commands, run in its namespace once the bridges exist.
 	Network []string
 }
 
-// A Pod is a network namespace with an interface eth0 on a node's bridge.
+// An Uplink is a physical interface of a node, on the underlay.
+type Uplink struct {
+	Name string
+	MAC  string // empty: any
+}
+
+// A Pod is a network namespace with an interface on a node's bridge, or a further interface of another pod.
 type Pod struct {
 	Name      string // the logical switch port, or on plain OVS the port name
+	In        string // the pod whose further interface this is; empty: it has a namespace of its own
+	Device    string // the interface's name in the namespace; empty: eth0
 	Namespace string
 	Pod       string
 	Node      string
@@ -60,6 +92,7 @@ type Pod struct {
 	Gateway4  netip.Addr   // zero if no default route
 	Gateway6  netip.Addr
 	OnLink    []netip.Prefix    // networks reached without a gateway, besides its own
+	Virtual   []netip.Addr      // addresses it holds for a virtual port
 	Interface map[string]string // external_ids of the Interface row
 	OFPort    int               // requested OpenFlow port; 0: any
 }
@@ -76,7 +109,7 @@ type Service struct {
 	Backends []string // names of pods; none: the service has no endpoints
 }
 
-// Ports are the TCP and UDP ports on which every pod, node and the internet host reply.
+// Ports are the TCP and UDP ports on which hosts reply, unless the topology has its own.
 var Ports = []int{8080, 9090}
 
 // Addresses of the underlay. The fabric is its router and routes to the internet host.

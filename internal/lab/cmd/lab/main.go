@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/replay"
 )
 
 func main() {
@@ -47,7 +49,7 @@ type commandEnded int
 func (c commandEnded) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
 
 func newUp() *cobra.Command {
-	var topology string
+	var topology, from string
 	o := lab.Options{Detach: true}
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -58,11 +60,19 @@ func newUp() *cobra.Command {
 			if !ok {
 				return fmt.Errorf("topology %s: not found; one of %v", topology, names())
 			}
+			if from != "" {
+				saved, release, err := replay.Load(cmd.Context(), from)
+				if err != nil {
+					return err
+				}
+				t, o.Release = saved, cmp.Or(o.Release, release)
+			}
 			return up(cmd.Context(), cmd.OutOrStdout(), t, o)
 		},
 	}
 	cmd.Flags().StringVar(&topology, "topology", "ovn-kubernetes", fmt.Sprintf("one of %v", names()))
-	cmd.Flags().StringVar(&o.Release, "release", "system", "whose packages to run: system, or the name of a Debian release")
+	cmd.Flags().StringVar(&from, "from", "", "bring up a saved deployment instead: a directory or archive with its databases")
+	cmd.Flags().StringVar(&o.Release, "release", "", "whose packages to run: system, or the name of a Debian release (default system, or what the saved deployment ran)")
 	cmd.Flags().IntVar(&o.Cluster, "cluster", 0, "members of the RAFT clusters that serve the databases (default: single servers)")
 	cmd.Flags().BoolVar(&o.TLS, "tls", false, "serve the databases over TLS only")
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "where the lab lives; must not exist (default a new directory in /tmp)")

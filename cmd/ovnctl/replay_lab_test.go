@@ -1,0 +1,317 @@
+//go:build lab
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/replay"
+	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// replays are the deployments of testdata/deployments, brought up from their databases.
+var replays = map[string]struct {
+	// What trace answers wrongly, with the reason. Who repairs it removes the line.
+	wrong map[string]string
+	// Ports without an interface in the replay, so that no packet can be sent to or from them.
+	unplugged []string
+	// Findings of doctor on each node: the check and its object.
+	found []string
+	// Live, trace and doctor read one zone; several are read from a dump of the replay.
+	offline bool
+}{
+	"neutron": {
+		unplugged: []string{
+			"lsp:b39baa7c-d413-4071-9f28-706fb8bedd4d", // a subport: VLAN 200 of its parent's interface
+			"vm:stopped", // bound nowhere
+		},
+		found: []string{"port-administratively-disabled 1bd804a0-6945-458f-94c2-88fc8ebc13b2"}, // as the deployment's page says
+	},
+	"kube-ovn": {},
+	"ovn-kubernetes": {
+		offline: true,
+		wrong: map[string]string{
+			"shop/client svc:shop/sticky --tcp=80": "with session affinity OVN drops a client's first packet, and learns from it: its retransmission arrives",
+		},
+	},
+}
+
+// TestReplay sends the packets of three real deployments again, on what their CMS wrote: trace has to say what the packets
+// do here, and they have to do what they did there.
+func TestReplay(t *testing.T) {
+	for name, r := range replays {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			defer cancel()
+			file := "../../testdata/deployments/" + deployments[name].file
+			topology, release, err := replay.Load(ctx, file+".tar.xz")
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := lab.Up(ctx, topology, lab.Options{Release: release})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := l.Down(); err != nil {
+					t.Error(err)
+				}
+			})
+			t.Logf("%s: up after %v", l.Release, l.Times)
+			d := &replayed{lab: l, sources: []string{"--nb", l.NB(), "--node-exec", l.Dir + "/enter {hostname}"}}
+			saved := t.TempDir()
+			if err := l.Backup(ctx, saved); err != nil {
+				t.Fatal(err)
+			}
+			if r.offline {
+				d.sources = []string{"--offline", saved}
+			}
+			d.checkBound(ctx, t, saved)
+			d.checkPackets(ctx, t, sentPackets(t, file+".packets"), r.unplugged, r.wrong)
+			var nodes sync.WaitGroup
+			for _, n := range topology.Nodes {
+				nodes.Go(func() { d.checkDoctor(ctx, t, n.Name, r.found) })
+			}
+			nodes.Wait()
+		})
+	}
+}
+
+// A replayed deployment is asked live or from a dump.
+type replayed struct {
+	lab     *lab.Lab
+	sources []string
+
+	mu       sync.Mutex
+	sent, as int // packets, and those that did what they did in the deployment
+	agreed   int // verdicts that say what the packets did
+}
+
+// checkBound verifies that a settled replay has the bindings that were saved: the same ports, each up where it was.
+func (d *replayed) checkBound(ctx context.Context, t *testing.T, saved string) {
+	t.Helper()
+	want, got := bindings(ctx, t, d.lab.Topology.Saved), bindings(ctx, t, saved)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Port_Bindings (-saved +replayed):\n%s", diff)
+	}
+	t.Logf("%d port bindings as saved", len(want))
+}
+
+// bindings returns the chassis of each port, and whether it is up, by zone and port.
+func bindings(ctx context.Context, t *testing.T, source string) map[string]string {
+	t.Helper()
+	tree, err := archive.Open(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	zones := []string{""}
+	if !tree.Databases() {
+		if zones, err = tree.Zones(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	places := map[string]string{}
+	for _, zone := range zones {
+		file, err := tree.File(filepath.Join(zone, "sb.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		southbound, err := ovsdb.ParseFile(source, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := ovsdb.Find[sb.PortBindingWorkload](ctx, southbound)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			places[zone+" "+row.LogicalPort] = fmt.Sprintf("chassis %v up %v", row.Chassis, row.Up)
+		}
+		_ = file.Close()
+		_ = southbound.Close()
+	}
+	return places
+}
+
+// checkPackets sends the packets and asks trace about each.
+func (d *replayed) checkPackets(ctx context.Context, t *testing.T, packets []sentPacket, unplugged []string, wrong map[string]string) {
+	t.Helper()
+	turn := make(chan struct{}, sideBySide)
+	var all sync.WaitGroup
+	for _, p := range packets {
+		if slices.Contains(unplugged, p.args[0]) || slices.Contains(unplugged, p.args[1]) {
+			continue
+		}
+		all.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			d.check(ctx, t, p, wrong[strings.Join(p.args, " ")])
+		})
+	}
+	all.Wait()
+	t.Logf("%d packets: %d as in the deployment, trace says what %d do", d.sent, d.as, d.agreed)
+	if d.sent < 20 || d.as*10 < d.sent*9 {
+		t.Errorf("want at least 20 packets, and nine of ten as in the deployment")
+	}
+}
+
+// check sends one packet and asks trace about it.
+func (d *replayed) check(ctx context.Context, t *testing.T, p sentPacket, reason string) {
+	t.Helper()
+	question := strings.Join(p.args, " ")
+	did, err := d.send(ctx, p)
+	if err != nil {
+		t.Errorf("%s: %v", question, err)
+		return
+	}
+	answer := d.ovnctl(ctx, d.nodeOf(p.args[0]), slices.Concat([]string{"trace", "-o", "json"}, p.args, d.sources)...)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sent++
+	switch agrees := answer.says(did); {
+	case agrees && reason != "":
+		t.Errorf("%s: it is right now: remove it from the list of wrong answers", question)
+	case agrees:
+		d.agreed++
+	case reason == "":
+		t.Errorf("%s: packets say %s, ovnctl (exit %d) says %s %s", question, did, answer.code, answer.outcome(), answer.stderr)
+	}
+	if p.lost == (did != journey.Delivered) {
+		d.as++
+	} else {
+		t.Logf("%s: %s here, not in the deployment", question, did)
+	}
+}
+
+// send sends a packet. What nobody answers is sent again: a first packet may be lost while neighbours are resolved.
+func (d *replayed) send(ctx context.Context, p sentPacket) (journey.Outcome, error) {
+	q, err := d.probe(p.args)
+	if err != nil {
+		return "", err
+	}
+	outcome := journey.Dropped
+	for try := 0; try < 3 && outcome == journey.Dropped && (try == 0 || !p.lost); try++ {
+		truth, err := d.lab.Probe(ctx, q.from, q.to, q.proto, q.port)
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case truth.RoundTrip, truth.Rejected && truth.Forward: // reset by the destination: nothing listens there
+			outcome = journey.Delivered
+		case truth.Rejected && truth.Sent:
+			outcome = journey.Rejected
+		}
+	}
+	return outcome, nil
+}
+
+// A replayProbe is a question to trace in the lab's words.
+type replayProbe struct {
+	from, to, proto string
+	port            int
+}
+
+// probe turns trace's arguments into a probe.
+func (d *replayed) probe(args []string) (replayProbe, error) {
+	q := replayProbe{from: d.name(args[0]), to: d.name(args[1])}
+	for _, flag := range args[2:] {
+		name, value, _ := strings.Cut(flag, "=")
+		switch name {
+		case "--icmp", "--tcp", "--udp":
+			q.proto = name[2:]
+		case "-6":
+			q.proto += "6"
+			continue
+		default:
+			return q, fmt.Errorf("flag %s: the test does not know it", flag)
+		}
+		if value == "" {
+			continue
+		}
+		port, err := strconv.Atoi(value)
+		if err != nil {
+			return q, err
+		}
+		q.port = port
+	}
+	if _, err := netip.ParseAddr(q.to); err == nil {
+		q.proto = strings.TrimSuffix(q.proto, "6")
+	}
+	if a, err := netip.ParseAddr(q.from); err == nil {
+		q.from = "internet"
+		router := func(r netip.Prefix) bool { return r.Addr() == a }
+		if slices.ContainsFunc(d.lab.Topology.Underlay.Routers, router) {
+			q.from = "fab"
+		}
+	}
+	return q, nil
+}
+
+// name returns what the lab calls an end of a question: a pod, node, service or address.
+func (d *replayed) name(end string) string {
+	kind, name, typed := strings.Cut(end, ":")
+	switch {
+	case typed && kind == "vm":
+		vm := func(p lab.Pod) bool { return p.Namespace == "" && p.Pod == name }
+		if i := slices.IndexFunc(d.lab.Topology.Pods, vm); i >= 0 {
+			return d.lab.Topology.Pods[i].Name
+		}
+		return name
+	case typed && slices.Contains([]string{"lsp", "node", "svc", "external"}, kind):
+		return name
+	}
+	return end
+}
+
+// nodeOf returns the node of a sender; of one outside, any.
+func (d *replayed) nodeOf(from string) string {
+	if p, ok := d.lab.Topology.Pod(d.name(from)); ok {
+		return p.Node
+	}
+	if n, ok := d.lab.Topology.Node(d.name(from)); ok {
+		return n.Name
+	}
+	return d.lab.Topology.Nodes[0].Name
+}
+
+func (d *replayed) ovnctl(ctx context.Context, node string, args ...string) result {
+	return (&traceDraw{lab: d.lab}).ovnctl(ctx, node, args...)
+}
+
+// checkDoctor runs doctor on a node: it finds nothing but what is listed.
+func (d *replayed) checkDoctor(ctx context.Context, t *testing.T, node string, want []string) {
+	t.Helper()
+	answer := d.ovnctl(ctx, node, append([]string{"doctor", "-o", "json"}, d.sources...)...)
+	var doc doctor.Document
+	if err := json.Unmarshal(answer.stdout, &doc); err != nil {
+		t.Errorf("doctor on %s: exit code %d: %v\n%s", node, answer.code, err, answer.stderr)
+		return
+	}
+	var found []string
+	for _, f := range doc.Findings {
+		if f.Result == doctor.Error || f.Result == doctor.Warning {
+			found = append(found, f.Check+" "+f.Object.Name)
+		}
+	}
+	if !slices.Equal(found, want) {
+		t.Errorf("doctor on %s found %q, want %q", node, found, want)
+	}
+}
