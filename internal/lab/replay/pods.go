@@ -15,7 +15,7 @@ import (
 )
 
 // addPods adds what is attached to a node: an interface of the host's own making with an iface-id is a pod's or VM's.
-func (d *deployment) addPods(n *node) error {
+func (d *deployment) addPods(n *node) {
 	z := d.zoneOf(n)
 	first := map[string]int{} // of a pod's interfaces, by its sandbox: the index in Pods
 	for _, i := range sorted(n.Interfaces) {
@@ -24,6 +24,9 @@ func (d *deployment) addPods(n *node) error {
 			continue
 		}
 		p := d.pod(z, port, i)
+		if p.MAC == "" {
+			continue // of any address
+		}
 		p.Node = n.name
 		at, further := first[i.ExternalIDs["sandbox"]]
 		if further {
@@ -35,7 +38,6 @@ func (d *deployment) addPods(n *node) error {
 		}
 		d.topology.Pods = append(d.topology.Pods, p)
 	}
-	return nil
 }
 
 // sorted returns interfaces by their names in the pod, so that eth0 precedes the others.

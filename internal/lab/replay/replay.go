@@ -21,6 +21,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,13 +57,15 @@ func Load(ctx context.Context, path string) (t lab.Topology, release string, err
 		Name: "replay-" + strings.TrimSuffix(filepath.Base(path), ".tar.xz"), OVN: true, Bridge: "br-int", Saved: path, Ports: ports,
 		Routed: map[netip.Prefix]netip.Addr{},
 	}}
-	for _, read := range []func(context.Context) error{d.readZones, d.readNodes, d.describe} {
+	for _, read := range []func(context.Context) error{d.readZones, d.readNodes} {
 		if err := read(ctx); err != nil {
 			return t, "", fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	release, err = d.release(ctx)
-	return d.topology, release, err
+	if err := d.describe(); err != nil {
+		return t, "", fmt.Errorf("%s: %w", path, err)
+	}
+	return d.topology, d.release(ctx), nil
 }
 
 // A deployment is being turned into a topology.
@@ -171,7 +174,7 @@ func (d *deployment) readNodes(ctx context.Context) error {
 }
 
 // describe makes the topology: first the underlay, which the rest refers to.
-func (d *deployment) describe(context.Context) error {
+func (d *deployment) describe() error {
 	if err := d.underlay(); err != nil {
 		return err
 	}
@@ -179,9 +182,7 @@ func (d *deployment) describe(context.Context) error {
 		if err := d.addNode(n); err != nil {
 			return fmt.Errorf("%s: %w", n.name, err)
 		}
-		if err := d.addPods(n); err != nil {
-			return fmt.Errorf("%s: %w", n.name, err)
-		}
+		d.addPods(n)
 	}
 	d.addServices()
 	return d.checkNames()
@@ -195,19 +196,20 @@ func (d *deployment) zoneOf(n *node) *zone {
 	return d.zones[n.name]
 }
 
-// release returns the release that the nodes ran, the machine's own if it is the same.
-func (d *deployment) release(ctx context.Context) (string, error) {
+// release returns the release that the nodes ran, the machine's own if it is the same; empty if nothing says which.
+func (d *deployment) release(ctx context.Context) string {
 	ran := d.nodes[0].Switch[0]
-	version := ran.OVSVersion.Get()
-	if system, err := lab.Installed(ctx, lab.System); err == nil && strings.HasPrefix(system.OVS, version+"-") {
-		return lab.System, nil
+	if system, err := lab.Installed(ctx, lab.System); err == nil && strings.HasPrefix(system.OVS, ran.OVSVersion.Get()+"-") {
+		return lab.System
 	}
-	suites := map[string]string{"11": "bullseye", "12": "bookworm", "13": "trixie", "sid": "sid"}
-	if suite, ok := suites[ran.SystemVersion.Get()]; ok && ran.SystemType.Get() == "debian" {
-		return suite, nil
+	if ran.SystemType.Get() != "debian" {
+		return ""
 	}
-	return "", nil
+	return suites[ran.SystemVersion.Get()]
 }
+
+// suites are Debian's releases by the version that ovs-ctl(8) writes into conf.db.
+var suites = map[string]string{"11": "bullseye", "12": "bookworm", "13": "trixie", "sid": "sid"}
 
 // safeName is what names of hosts, ports and devices have to be like: they are words of shell commands.
 var safeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$`)
@@ -217,17 +219,19 @@ func (d *deployment) checkNames() error {
 	var names []string
 	for _, n := range d.topology.Nodes {
 		names = append(names, n.Name, n.SystemID)
-		for _, u := range n.Uplinks {
-			names = append(names, u.Name)
+	}
+	for _, n := range d.nodes {
+		for _, b := range n.Bridges {
+			names = append(names, b.Name)
+		}
+		for _, i := range n.Interfaces {
+			names = append(names, i.Name)
 		}
 	}
 	for _, p := range d.topology.Pods {
-		names = append(names, p.Name, p.Link, p.MAC)
-		if p.Device != "" {
-			names = append(names, p.Device)
-		}
+		names = append(names, p.Name, cmp.Or(p.Device, "eth0"))
 	}
-	if i := slices.IndexFunc(names, func(name string) bool { return name == "" || !safeName.MatchString(strings.ReplaceAll(name, ":", ".")) }); i >= 0 {
+	if i := slices.IndexFunc(names, func(name string) bool { return !safeName.MatchString(name) }); i >= 0 {
 		return fmt.Errorf("%q: not a name for a host, port or device", names[i])
 	}
 	return nil
