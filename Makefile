@@ -92,6 +92,11 @@ test-all: unit test test-releases ## test, releases, many seeds, a short fuzz
 	OVNCTL_MICROFLOWS=2000 $(GOTEST) -timeout 60m -tags lab,releases -run 'Microflows$$' ./pkg/trace/microflow
 	$(MAKE) fuzz
 
+# The kits start the real ovn-kubernetes, Neutron and Kube-OVN; they are not part of this repository, and nothing else needs them.
+.PHONY: test-real
+test-real: build ## KITS=DIR: packets, trace and doctor on real deployments, which the kits in DIR start; 15 minutes
+	$(SUDO) env ROOTS="$(ROOTS)" ONLY="$(ONLY)" KEEP="$(KEEP)" scripts/test-real.sh "$(KITS)" </dev/null
+
 .PHONY: bench
 bench: ## all benchmarks
 	$(GOTEST) -p 1 -timeout 90m -run '^$$' -bench . -benchmem ./...

@@ -16,6 +16,8 @@
 //
 // A [Topology] is what is built: a value, from which [Up] builds the lab.
 //
+// Or what is built is a saved deployment, which a real CMS wrote: package replay makes a topology of its databases.
+//
 // # The truth
 //
 // [Lab.Probe] sends a packet that no other can be confused with and reports where it went: seen on the destination's
@@ -27,6 +29,7 @@
 //	/tmp/lab/enter node1 ovs-vsctl show                 # any command on a host or in a pod
 //	eval "$(/tmp/lab/env)"; ovn-nbctl show              # the databases, from anywhere on the machine
 //	go run ./internal/lab/cmd/lab probe /tmp/lab shop_client shop_web-2 tcp 8080
+//	go run ./internal/lab/cmd/lab up --from DIR         # from the databases in DIR
 //
 // A host's directory, DIR/node1, has the shape of a host's file system: run/openvswitch, run/ovn, etc/openvswitch, var/log.
 //
