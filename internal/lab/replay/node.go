@@ -32,6 +32,7 @@ func (d *deployment) addNode(n *node) error {
 		IPv4:     netip.PrefixFrom(encap, d.topology.Underlay.Routers[0].Bits()),
 		OpenFlow: map[string][]string{}, Interfaces: map[string]int{},
 	}
+	made.Vswitch = userspace(n)
 	for _, b := range n.Bridges {
 		if b.Name == d.topology.Bridge {
 			continue
@@ -52,6 +53,20 @@ func (d *deployment) addNode(n *node) error {
 	}
 	d.topology.Nodes = append(d.topology.Nodes, made)
 	return nil
+}
+
+// userspace returns the commands that move bridges to the userspace datapath: a lab has no other.
+func userspace(n *node) [][]string {
+	var commands [][]string
+	for _, b := range n.Bridges {
+		if b.DatapathType != "netdev" {
+			commands = append(commands, []string{"set", "Bridge", b.Name, "datapath_type=netdev"})
+		}
+	}
+	if len(commands) > 0 {
+		commands = append(commands, []string{"set", "Open_vSwitch", ".", "external_ids:ovn-bridge-datapath-type=netdev"})
+	}
+	return commands
 }
 
 // text returns a node's saved text; empty if it was not saved.

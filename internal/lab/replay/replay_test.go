@@ -134,6 +134,18 @@ func TestLoadHostile(t *testing.T) {
 	}
 }
 
+// A node that used the kernel's datapath is replayed on the userspace one.
+func TestLoadKernelDatapath(t *testing.T) {
+	dir := unpack(t, deployments+"kubeovn-1.15.24-ovn-25.03.tar.xz")
+	edit(t, filepath.Join(dir, "node1/conf.db"), `"datapath_type":"netdev"`, `"datapath_type":"system"`)
+	want := map[string]int{"node1": 4, "node2": 0, "node3": 0} // three bridges, and ovn-controller
+	for _, n := range load(t, dir).Nodes {
+		if len(n.Vswitch) != want[n.Name] {
+			t.Errorf("%s: %q", n.Name, n.Vswitch)
+		}
+	}
+}
+
 // unpack writes the databases of an archive into a directory.
 func unpack(t *testing.T, file string) string {
 	t.Helper()
