@@ -217,7 +217,7 @@ func (s *State) makeKeys(ctx context.Context) error {
 
 // writeNorthbound writes the topology into the Northbound database, in one transaction.
 func (s *State) writeNorthbound(ctx context.Context) error {
-	if s.Topology.Saved != "" {
+	if len(s.Topology.Northbound)+len(s.Topology.Newer) == 0 { // saved, or another writes it
 		return nil
 	}
 	text, err := s.Run(ctx, central, "ovsdb-client", "--timeout=20", "get-schema", s.socket(central, "nb"), "OVN_Northbound")

@@ -38,6 +38,28 @@ func (r Release) String() string {
 // suites are the Debian suites that can be installed beside the machine's own packages, and whether they have OVN.
 var suites = map[string]bool{"bullseye": false, "bookworm": true, "trixie": true, "sid": true}
 
+// Neutron is Debian 12 with neutron-server and MariaDB: package neutron has it write a Northbound. Labs do not run on it
+// otherwise, so that [Releases] does not name it.
+const Neutron = "neutron"
+
+// An addition is a suite with packages that a lab itself does not need.
+type addition struct {
+	suite    string
+	packages []string
+}
+
+var additions = map[string]addition{
+	Neutron: {"bookworm", []string{"neutron-server", "mariadb-server", "python3-pymysql"}},
+}
+
+// suite returns the suite of a release, and the packages that it has besides.
+func suite(name string) addition {
+	if a, ok := additions[name]; ok {
+		return a
+	}
+	return addition{suite: name}
+}
+
 // Releases returns the names that [Options] and [Install] know.
 func Releases() []string { return append([]string{System}, sortedKeys(suites)...) }
 
@@ -51,7 +73,7 @@ func Install(ctx context.Context, name string) (Release, error) {
 	if name == "" || name == System {
 		return Release{Name: System}.versions(ctx)
 	}
-	if _, ok := suites[name]; !ok {
+	if _, ok := suites[suite(name).suite]; !ok {
 		return Release{}, fmt.Errorf("release %s: not known; there are %s", name, strings.Join(Releases(), ", "))
 	}
 	cache, err := os.UserCacheDir()
@@ -138,14 +160,19 @@ func (r Release) install(ctx context.Context, roots string) error {
 		return err
 	}
 	packages := "openvswitch-switch,iproute2"
-	if suites[r.Name] {
+	from := suite(r.Name)
+	if suites[from.suite] {
 		packages += ",ovn-central,ovn-host"
 	}
 	args := []string{"--variant=minbase", "--include=" + packages}
 	if keyring != "" {
 		args = append(args, "--keyring="+keyring)
 	}
-	if err := debootstrap(ctx, append(args, r.Name, tmp, mirror)); err != nil {
+	err = inNamespaces(ctx, `umask 022; exec debootstrap "$@"`, append(args, from.suite, tmp, mirror)...)
+	if err == nil && len(from.packages) > 0 {
+		err = inNamespaces(ctx, addPackages, append([]string{tmp}, from.packages...)...)
+	}
+	if err != nil {
 		return errors.Join(err, os.RemoveAll(tmp))
 	}
 	if _, err := (Release{Name: r.Name, Root: tmp}).versions(ctx); err != nil {
@@ -160,11 +187,29 @@ func (r Release) install(ctx context.Context, roots string) error {
 	return os.Rename(tmp, r.Root)
 }
 
-// debootstrap runs in its own mount and process namespaces: if interrupted, it leaves no mounts and ends with us.
-func debootstrap(ctx context.Context, args []string) error {
-	script := `umask 022; exec debootstrap "$@"`
+// addPackages installs packages into a root, which debootstrap does not do for those with many dependencies. No service is
+// started.
+const addPackages = `umask 022
+root=$1
+shift
+cp /etc/resolv.conf /etc/hosts "$root/etc/"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+chmod 755 "$root/usr/sbin/policy-rc.d"
+echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/lab"
+eval "$(apt-config shell http_proxy Acquire::http::Proxy)"
+[ -z "$http_proxy" ] || export http_proxy
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
+chroot "$root" apt-get update -q
+chroot "$root" apt-get install -y -q --no-install-recommends "$@"
+chroot "$root" apt-get clean
+rm "$root/usr/sbin/policy-rc.d"`
+
+// inNamespaces runs a script in its own mount and process namespaces: if interrupted, it leaves no mounts and ends with us.
+func inNamespaces(ctx context.Context, script string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "unshare", append([]string{"--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc", "--",
-		"sh", "-c", script, "debootstrap"}, args...)...)
+		"sh", "-ec", script, "install"}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -172,7 +217,7 @@ func debootstrap(ctx context.Context, args []string) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("debootstrap: %w: %s", err, tail(out.String()))
+		return fmt.Errorf("install packages: %w: %s", err, tail(out.String()))
 	}
 	return nil
 }
@@ -180,7 +225,7 @@ func debootstrap(ctx context.Context, args []string) error {
 // versions fills in the release's package versions.
 func (r Release) versions(ctx context.Context) (Release, error) {
 	packages := map[string]*string{"openvswitch-switch": &r.OVS}
-	if has, known := suites[r.Name]; has || !known {
+	if has, known := suites[suite(r.Name).suite]; has || !known {
 		packages["ovn-host"] = &r.OVN
 	}
 	for name, version := range packages {
