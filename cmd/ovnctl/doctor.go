@@ -166,10 +166,10 @@ func (e *examination) examine(ctx context.Context) (doctor.Report, error) {
 	if err := ctx.Err(); err != nil {
 		return report, unknownError{err}
 	}
-	if e.scope != nil {
-		report = report.Within(e.scope)
+	if e.scope == nil {
+		return report.Whole(), nil
 	}
-	return report, nil
+	return report.Within(e.scope), nil
 }
 
 // print writes a report, and in a document the repairs made.

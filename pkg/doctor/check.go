@@ -68,6 +68,8 @@ type Finding struct {
 	// Consequences are findings that this one explains.
 	Consequences []Finding `json:"consequences"`
 
+	// Chosen means that a user of the CMS wanted it so: it concerns only those who ask about the object.
+	Chosen bool `json:"-"`
 	// Lasting means that it was observed over seconds, so it need not settle.
 	Lasting bool `json:"-"`
 }

@@ -105,6 +105,23 @@ func (r Report) Within(s *Scope) Report {
 	return out
 }
 
+// Whole returns the part of a report that concerns a deployment as a whole: all but what a user of the CMS chose.
+func (r Report) Whole() Report {
+	out := Report{Findings: []Finding{}, Passed: slices.Clone(r.Passed)}
+	for _, f := range r.Findings {
+		if !f.Chosen {
+			out.Findings = append(out.Findings, f)
+		}
+	}
+	for _, f := range r.Findings {
+		left := slices.ContainsFunc(out.Findings, func(o Finding) bool { return o.Check == f.Check })
+		if f.Chosen && !left && !slices.Contains(out.Passed, f.Check) {
+			out.Passed = append(out.Passed, f.Check)
+		}
+	}
+	return out
+}
+
 // ofNode are the kinds of objects that belong to a node itself, not to a workload.
 var ofNode = []string{"node", "bridge", "interface", "link", "file", "daemon", "chassis", "tunnel", "database", "zone", "route", "sysctl", "address"}
 

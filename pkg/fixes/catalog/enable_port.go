@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -15,7 +16,8 @@ var EnablePort = &fixes.Repair{
 	Doc: `Enable a logical port that was disabled
 
 Sets Logical_Switch_Port.enabled, or Logical_Router_Port.enabled, to true. A cluster's
-management system that disabled the port on purpose disables it again.`,
+management system that disabled the port on purpose disables it again. A port of Neutron is
+refused: its users enable and disable it.`,
 	Params: []fixes.Param{{Name: "PORT", Doc: "the logical switch port or router port"}},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
@@ -26,6 +28,9 @@ management system that disabled the port on purpose disables it again.`,
 		err := inZones(d, func(z *snapshot.Zone, l *facts.Logical) (found bool, err error) {
 			set := fixes.Set{DB: "OVN_Northbound", Zone: z.Name}
 			if p := l.SwitchPort[name]; p != nil {
+				if decode.NeutronOwns("", p.ExternalIDs) {
+					return true, fixes.Refuse("openstack port set --enable "+name, "port %s is a port of Neutron, which writes the column as its users have it", name)
+				}
 				set.Row, set.Classic = p, []string{fixes.Command("ovn-nbctl lsp-set-enabled %s enabled", name)}
 				plan, err = enable(set, "port "+name, p.Enabled, p.ExternalIDs, "the traffic of port "+name)
 				return true, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
@@ -17,7 +18,8 @@ var PortAdministrativelyDisabled = &doctor.Check{
 	Doc: `A logical port or router is disabled
 
 Logical_Switch_Port.enabled, Logical_Router_Port.enabled or Logical_Router.enabled
-is false. The port is still shown as up.`,
+is false. The port is still shown as up. Neutron's ports are as their users want them:
+one that is disabled is reported to those who ask about it, as in ovnctl doctor PORT.`,
 	Run: doctor.Over2((*doctor.Pass).Northbounds, disabled),
 }
 
@@ -82,6 +84,11 @@ func disabledPort(p *doctor.Pass, port *nb.LogicalSwitchPortBrief, bound map[str
 		Cause:    byOperator,
 		Effect:   "all its packets are dropped, although it is shown as up",
 		Fix:      catalog.EnablePort.With(port.Name),
+	}
+	if decode.NeutronOwns("", port.ExternalIDs) {
+		// Neutron writes the column for all ports, as their users have it.
+		f.Chosen, f.Cause = true, "a user disabled it: Neutron has it with admin_state_up=false"
+		f.Fix, f.Next = nil, "openstack port set --enable "+port.Name
 	}
 	node, used := bound[port.Name]
 	switch {
