@@ -101,7 +101,7 @@ func defaultFault(check, name, release, file, text string, object string) fault 
 }
 
 var daemonsFaults = []fault{
-	defaultFault("transient-default-missing", "no file", debianRelease, "", "", debianDefault),
+	defaultFault("transient-default-missing", "as shipped", debianRelease, debianDefault, "# This is a POSIX shell fragment\n\n# OVS_CTL_OPTS: Extra options to pass to ovs-ctl.\n# OVS_CTL_OPTS=\n", debianDefault),
 	defaultFault("transient-default-missing", "other options", debianRelease, debianDefault, "# as shipped\nOVS_CTL_OPTS=\"--no-mlockall\"\n", debianDefault),
 	defaultFault("transient-default-missing", "rpm without the unit", rockyRelease, rpmDefault, "OPTIONS=\"--no-mlockall\"\n", rpmDefault),
 	{

@@ -54,6 +54,9 @@ type TransientDefault struct {
 	Wrong     string
 	WrongLine int
 	WrongFile []byte // its text
+	// Started is whether a service of systemd that reads the file starts Open vSwitch: another script may pass the
+	// option itself.
+	Started bool
 }
 
 // WrongText returns the line with the option in the file that is not read.
@@ -64,6 +67,12 @@ func (t *TransientDefault) WrongText() string {
 // Deleted reports whether transient ports are deleted at boot.
 func (t *TransientDefault) Deleted() bool {
 	return t.Form == TransientWorks || t.Unit == "present" || t.Otherwise != ""
+}
+
+// Judged reports whether something shows that the distribution's service starts Open vSwitch: a file or unit of its, or
+// systemd.
+func (t *TransientDefault) Judged() bool {
+	return t.Text != nil || t.Unit != "" || t.Wrong != "" || t.Started
 }
 
 // ErrOtherDistribution means that the host's default file is not known.
@@ -83,6 +92,9 @@ func ReadTransientDefault(h *snapshot.Host) (*TransientDefault, error) {
 		}
 	}
 	if t.Otherwise, err = transientElsewhere(h, etc); err != nil {
+		return nil, err
+	}
+	if t.Started, err = startedByService(h, t.Distribution.Family); err != nil {
 		return nil, err
 	}
 	switch t.Distribution.Family {
@@ -136,6 +148,15 @@ func familyByFiles(h *snapshot.Host, etc string) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// startedByService reports whether systemd has the unit with which a family's packages start Open vSwitch.
+func startedByService(h *snapshot.Host, family string) (bool, error) {
+	u, err := h.Unit(map[string]string{"debian": "openvswitch-switch.service", "rpm": "openvswitch.service"}[family])
+	if errors.Is(err, node.ErrUnavailable) {
+		return false, nil // systemd does not run here
+	}
+	return err == nil && u.Load == "loaded", err
 }
 
 // transientElsewhere returns an operator's unit or drop-in that deletes transient ports.

@@ -53,7 +53,7 @@ func transientDefaults(p *doctor.Pass) iter.Seq[*transient] {
 		case err != nil:
 			p.Unknown(doctor.NodeObject(h.Name), err)
 			return nil, false
-		case contained:
+		case contained, !t.Judged(): // another script starts it, with options of its own
 			return nil, true
 		}
 		return t, true
