@@ -4,7 +4,22 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
 )
+
+// Rewrite returns what has a CMS write its rows again; empty if the CMS is unknown.
+func Rewrite(owner decode.CMS) string {
+	switch owner {
+	case decode.Neutron:
+		return "neutron-ovn-db-sync-util --config-file /etc/neutron/neutron.conf --config-file /etc/neutron/plugins/ml2/ml2_conf.ini --ovn-neutron_sync_mode repair"
+	case decode.KubeOVN:
+		return "kubectl -n kube-system rollout restart deployment kube-ovn-controller"
+	case decode.OVNKubernetes:
+		return "restart ovnkube on the control plane or the node"
+	}
+	return ""
+}
 
 // AtMost lists names, and how many more there are than n.
 func AtMost(names []string, n int) string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -359,4 +360,18 @@ func datagrams(z *snapshot.Zone) (map[netip.AddrPort]datagramVIP, error) {
 type datagramVIP struct {
 	lb       *nb.LoadBalancer
 	backends []netip.AddrPort
+}
+
+// NamedProtocol returns the protocol in a CMS's name of a load balancer; empty if none.
+func NamedProtocol(lb *nb.LoadBalancer) string {
+	owner := decode.CMSOf(lb.ExternalIDs)
+	for _, protocol := range []string{"tcp", "udp", "sctp"} {
+		upper := "_" + strings.ToUpper(protocol)
+		switch {
+		case owner == decode.OVNKubernetes && (strings.Contains(lb.Name, upper+"_") || strings.HasSuffix(lb.Name, upper)),
+			owner == decode.KubeOVN && strings.Contains(lb.Name, "-"+protocol+"-"):
+			return protocol
+		}
+	}
+	return ""
 }

@@ -26,7 +26,7 @@ var LBOnWrongSwitch = &doctor.Check{
 Connections between pods are balanced on the switch of the client, those from outside on
 the gateway router. Where a load balancer belongs is derived from what its CMS gives to all
 switches of a kind, or from what all other switches of a router have.`,
-	Causes: []string{"port-not-bound", "port-administratively-disabled", "northd-not-active", "gateway-router-without-chassis"},
+	Causes: []string{"port-not-bound", "port-administratively-disabled", "northd-not-active", "gateway-router-without-chassis", "dangling-router-link"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for z, l := range p.Northbounds() {
@@ -462,7 +462,7 @@ func (b *balancing) withoutGateway(lb *nb.LoadBalancer) {
 
 // protocol reports a load balancer named for a protocol other than its own.
 func (b *balancing) protocol(lb *nb.LoadBalancer) {
-	actual, expected := cmp.Or(lb.Protocol.Get(), "tcp"), namedFor(lb)
+	actual, expected := cmp.Or(lb.Protocol.Get(), "tcp"), facts.NamedProtocol(lb)
 	if expected == "" || expected == actual {
 		return
 	}
@@ -475,20 +475,6 @@ func (b *balancing) protocol(lb *nb.LoadBalancer) {
 		Effect:   expected + " packets to its virtual IPs are not balanced",
 		Fix:      catalog.SetLoadBalancerProtocol.With(nameOf(lb), expected),
 	})
-}
-
-// namedFor returns the protocol in a CMS's name of a load balancer; empty if none.
-func namedFor(lb *nb.LoadBalancer) string {
-	owner := decode.CMSOf(lb.ExternalIDs)
-	for _, protocol := range []string{"tcp", "udp", "sctp"} {
-		upper := "_" + strings.ToUpper(protocol)
-		switch {
-		case owner == decode.OVNKubernetes && (strings.Contains(lb.Name, upper+"_") || strings.HasSuffix(lb.Name, upper)),
-			owner == decode.KubeOVN && strings.Contains(lb.Name, "-"+protocol+"-"):
-			return protocol
-		}
-	}
-	return ""
 }
 
 // hairpinsOfCluster returns the common hairpin address of OVN-Kubernetes' load balancers; empty if none.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -37,6 +38,7 @@ is not reported: ovnctl trace shows which rule drops a packet.`,
 			a.matches()
 			a.memberships()
 			a.denied()
+			a.groupless()
 		}
 	},
 }
@@ -139,7 +141,7 @@ func (a *policies) missing(name string, rules []rule) {
 		f.Title = fmt.Sprintf("%d rules name the %s %s, which does not exist", len(rules), kind, name[1:])
 	}
 	if owner := decode.CMSOf(rules[0].ids); owner != "" {
-		f.Next = fmt.Sprintf("%s owns the rule: restart its controller, which rewrites its sets and groups. By hand: ovn-nbctl create %s name=%s, with its members", owner, table, name[1:])
+		f.Next = fmt.Sprintf("%s owns the rule and writes its sets and groups again: %s. By hand: ovn-nbctl create %s name=%s, with its members", owner, doctor.Rewrite(owner), table, name[1:])
 	}
 	for _, r := range rules[:min(len(rules), 5)] {
 		f.Evidence = append(f.Evidence, r.row())
@@ -222,7 +224,7 @@ func (a *policies) memberships() {
 			Reason: "members",
 			Cause:  "the port group lost its members, or never got them",
 			Effect: "the rules of this security group do not apply to them: what the rules allow is denied",
-			Next:   "have the CMS rewrite its groups: neutron-ovn-db-sync-util --ovn-neutron_sync_mode repair, or restart the controller",
+			Next:   cmp.Or(doctor.Rewrite(decode.CMSOf(ports[0].ExternalIDs)), "have the CMS write its groups again"),
 		}
 		for _, port := range ports {
 			names = append(names, doctor.PortLabel(port))
@@ -264,6 +266,47 @@ func securityGroups(port *nb.LogicalSwitchPortBrief) []membership {
 		}
 	}
 	return out
+}
+
+// groupless reports policies of Kube-OVN without a port group, or with one that has no rules: its address sets are left.
+func (a *policies) groupless() {
+	groups := map[string]*nb.PortGroup{}
+	for g := range doctor.Each(a.lists.PortGroups) {
+		groups[g.ExternalIDs["np"]] = g
+	}
+	sets := map[string][]*nb.AddressSet{}
+	for s := range doctor.Each(a.lists.AddressSets) {
+		// "bank/allow-shop/ingress": the policy and the direction of the set's rule.
+		if policy := path.Dir(s.ExternalIDs["np"]); s.ExternalIDs["vendor"] == "kube-ovn" && strings.Contains(policy, "/") {
+			sets[policy] = append(sets[policy], s)
+		}
+	}
+	for _, policy := range slices.Sorted(maps.Keys(sets)) {
+		g := groups[policy]
+		if g != nil && len(g.ACLs) > 0 {
+			continue
+		}
+		f := doctor.Finding{
+			Object: doctor.Object{Kind: "policy", Name: policy},
+			Reason: "group",
+			Title:  fmt.Sprintf("NetworkPolicy %s has no port group, so none of its rules apply", policy),
+			Cause:  "the port group was deleted, and its rules with it",
+			Effect: "what the policy allows is denied if another one selects the pods, and allowed from everywhere if none does",
+			Next:   doctor.Rewrite(decode.KubeOVN),
+		}
+		for _, s := range sets[policy][:min(len(sets[policy]), 4)] {
+			f.Evidence = append(f.Evidence, doctor.NBRow("Address_Set", s.UUID, "%s: external_ids:np=%s", s.Name, s.ExternalIDs["np"]))
+		}
+		if g == nil {
+			f.Evidence = append(f.Evidence, doctor.NB("Port_Group", "").Says("has no row with external_ids:np="+policy))
+		} else {
+			f.Title = fmt.Sprintf("the port group of NetworkPolicy %s has no rules", policy)
+			f.Cause = "the rules of the port group were deleted"
+			f.Also = append(f.Also, doctor.Object{Kind: "port group", Name: g.Name})
+			f.Evidence = append(f.Evidence, doctor.NBRow("Port_Group", g.UUID, "%s: %d ports, 0 rules", g.Name, len(g.Ports)))
+		}
+		a.Report(f)
+	}
 }
 
 // denied reports pods under their namespace's default deny but under no policy: OVN-Kubernetes writes both together.

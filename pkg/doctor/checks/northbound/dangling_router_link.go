@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
 var DanglingRouterLink = &doctor.Check{
@@ -26,6 +28,7 @@ names it and has its address. If a half is missing, no log mentions it.`,
 		for _, l := range p.Northbounds() {
 			claimed := switchLinks(p, l)
 			loneRouterPorts(p, l, claimed)
+			withoutLocalnet(p, l)
 			routerPeers(p, l)
 			overlaps(p, l)
 		}
@@ -78,6 +81,11 @@ func switchLinks(p *doctor.Pass, l *facts.Logical) map[string]bool {
 		} else {
 			f.Next = fmt.Sprintf("name the right router port: ovnctl fix link-router-port %s ROUTER-PORT", port.Name)
 		}
+		if r := neutronRouter(l, port); r != nil && rp == nil {
+			f.Also = append(f.Also, doctor.RouterObject(r))
+			f.Cause += "; an interface of router " + doctor.RouterLabel(r) + " was deleted"
+			f.Next = doctor.Rewrite(decode.Neutron)
+		}
 		switch fault {
 		case facts.LinkType:
 			f.Title = fmt.Sprintf("port %s%s names router port %s, but its type is %s, not router", doctor.PortLabel(port), where, name, cmp.Or(port.Type, `""`))
@@ -98,6 +106,17 @@ func switchLinks(p *doctor.Pass, l *facts.Logical) map[string]bool {
 		}
 	}
 	return claimed
+}
+
+// neutronRouter returns the router of which a switch port is an interface, as Neutron wrote it; nil if unknown.
+func neutronRouter(l *facts.Logical, port *nb.LogicalSwitchPortBrief) *nb.LogicalRouter {
+	at := slices.IndexFunc(l.Routers, func(r nb.LogicalRouter) bool {
+		return r.Name == "neutron-"+port.ExternalIDs["neutron:device_id"]
+	})
+	if at < 0 {
+		return nil
+	}
+	return &l.Routers[at]
 }
 
 func unlinkedEvidence(unlinked []*nb.LogicalRouterPort) []doctor.Evidence {
@@ -159,6 +178,68 @@ func localnet(p *doctor.Pass, l *facts.Logical, port *nb.LogicalSwitchPortBrief)
 		return
 	}
 	p.Report(f)
+}
+
+// withoutLocalnet reports switches that a distributed gateway port with NAT leads to, and that lead nowhere: their port to
+// the physical network is gone.
+func withoutLocalnet(p *doctor.Pass, l *facts.Logical) {
+	nat := doctor.Index(l.NAT, func(r *nb.NAT) ovsdb.UUID { return r.UUID })
+	for rp := range doctor.Each(l.RouterPorts) {
+		r := l.RouterOf[rp.UUID]
+		if r == nil || !doctor.IsGatewayPort(rp) || !translates(nat, r, rp) {
+			continue
+		}
+		for _, link := range l.Links[rp.Name] {
+			s := l.SwitchOf[link.UUID]
+			if s == nil || !outside(l, s, r) {
+				continue
+			}
+			p.Report(doctor.Finding{
+				Object: doctor.SwitchObject(s),
+				Reason: "no-localnet",
+				Also:   []doctor.Object{doctor.PortObject(rp.Name), doctor.RouterObject(r), doctor.PortObject(link.Name)},
+				Title:  fmt.Sprintf("switch %s, through which router %s reaches the outside, has no port to the physical network", doctor.SwitchLabel(s), doctor.RouterLabel(r)),
+				Evidence: []doctor.Evidence{
+					doctor.NBRow("Logical_Switch", s.UUID, "%s: %d ports, none of type localnet", s.Name, len(l.PortsOf[s.UUID])),
+					doctor.NBRow("Logical_Router_Port", rp.UUID, "%s: gateway port, networks=%v, %d NAT", rp.Name, []string(rp.Networks), len(r.NAT)),
+				},
+				Cause:  "the port of type localnet was deleted, or the CMS has not written it",
+				Effect: fmt.Sprintf("nothing passes between router %s and the physical network", doctor.RouterLabel(r)),
+				Next:   cmp.Or(doctor.Rewrite(decode.CMSOf(link.ExternalIDs)), fixes.Command("ovn-nbctl lsp-add-localnet-port %s PORT NETWORK, a network of ovn-bridge-mappings", s.Name)),
+			})
+		}
+	}
+}
+
+// translates reports whether a router has NAT to an address in a port's networks.
+func translates(nat map[ovsdb.UUID]*nb.NAT, r *nb.LogicalRouter, rp *nb.LogicalRouterPort) bool {
+	networks := facts.Networks(rp)
+	return slices.ContainsFunc(r.NAT, func(id ovsdb.UUID) bool {
+		if nat[id] == nil {
+			return false
+		}
+		a, err := netip.ParseAddr(nat[id].ExternalIP)
+		return err == nil && slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(a) })
+	})
+}
+
+// outside reports whether a switch was made to lead to a physical network and does not: its CMS has it as a router's
+// external network, or it has ports to routers alone.
+func outside(l *facts.Logical, s *nb.LogicalSwitch, r *nb.LogicalRouter) bool {
+	external := r.ExternalIDs["neutron:gw_network_id"]
+	named := external != "" && s.Name == "neutron-"+external
+	for _, port := range l.PortsOf[s.UUID] {
+		switch port.Type {
+		case "router", "localport":
+		case "":
+			if !named {
+				return false
+			}
+		default: // it leads on: localnet, remote, l2gateway, vtep
+			return false
+		}
+	}
+	return true
 }
 
 // alreadyLocalnet reports whether the switch of a port has a localnet port for a network.

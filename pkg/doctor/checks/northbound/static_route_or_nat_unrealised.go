@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
@@ -20,8 +21,9 @@ var StaticRouteOrNATUnrealised = &doctor.Check{
 	Doc: `A route, routing policy or NAT in the Northbound has no effect
 
 ovn-northd writes no flows for a route or policy whose next hop is in none of the router's
-networks, nor for NAT on a router without a gateway. Only its log shows that.`,
-	Causes: []string{"gateway-router-without-chassis", "dgp-chassis-not-bound"},
+networks, nor for NAT on a router without a gateway. Only its log shows that. NAT of a port to an
+address that the port does not have translates to nobody.`,
+	Causes: []string{"gateway-router-without-chassis", "dgp-chassis-not-bound", "dangling-router-link"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for _, l := range p.Northbounds() {
@@ -263,10 +265,25 @@ func (u *unrealised) translation(r *nb.LogicalRouter, n *routerNetworks, nat *nb
 		}
 		f.Evidence = append(f.Evidence, doctor.NB("Logical_Switch_Port", holder).Says("has "+nat.LogicalIP))
 		f.Next = fixes.Command("ovn-nbctl set NAT %s logical_port=%s", nat.UUID, holder)
+	case nat.Type == "dnat_and_snat" && u.stale(port, logical.Addr()):
+		holder := u.l.SwitchPort[port]
+		f.Reason = "stale"
+		f.Title = fmt.Sprintf("NAT of %s on router %s leads to %s, which its port %s does not have", nat.ExternalIP, doctor.RouterLabel(r), nat.LogicalIP, doctor.PortLabel(holder))
+		f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Switch_Port", holder.UUID, "%s: addresses=%q", port, []string(holder.Addresses)))
+		f.Also = append(f.Also, doctor.PortObject(port))
+		f.Cause = "the address of the port, or the row, was changed, and the other was not"
+		f.Effect = fmt.Sprintf("what is sent to %s does not reach the port", nat.ExternalIP)
+		f.Next = cmp.Or(doctor.Rewrite(decode.CMSOf(holder.ExternalIDs)), f.Next)
 	default:
 		return
 	}
 	u.Report(f)
+}
+
+// stale reports whether a port exists and has other addresses than a.
+func (u *unrealised) stale(port string, a netip.Addr) bool {
+	p := u.l.SwitchPort[port]
+	return p != nil && !p.Addresses.Has("unknown") && len(facts.PortAddresses(p)) > 0 && !doctor.HasIP(p, a)
 }
 
 func natKey(nat *nb.NAT) string {
