@@ -9,8 +9,18 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 )
 
+var unplugWeb, plugWeb = plugged("node1", "shop_web-1")
+
 // northboundFaults are made on a cluster in the manner of OVN-Kubernetes.
 var northboundFaults = []fault{
+	{
+		check: "port-unplugged", name: "pod", on: "node1",
+		how:    "ovs-vsctl del-port of a live pod's device",
+		make:   unplugWeb,
+		mend:   plugWeb,
+		object: "port shop_web-1",
+		lost:   []probe{{"shop_client", "shop_web-1", "tcp"}},
+	},
 	{
 		check: "port-administratively-disabled", name: "switch port", on: "central",
 		how:    "ovn-nbctl lsp-set-enabled",
@@ -523,6 +533,61 @@ var openStackFaults = []fault{
 		object: "port group pg_",
 		lost:   []probe{{"private/web", "private/db", "tcp"}},
 	},
+	{
+		check: "neutron-rows-missing", name: "default deny without ports", on: "central",
+		how: "ovn-nbctl clear Port_Group neutron_pg_drop ports",
+		make: func(s *scene) {
+			s.sh("central", `ovn-nbctl --bare --columns=ports list Port_Group neutron_pg_drop > $OVN_RUNDIR/ports
+				ovn-nbctl --wait=hv clear Port_Group neutron_pg_drop ports`)
+		},
+		mend: func(s *scene) {
+			s.sh("central", `ovn-nbctl --wait=hv set Port_Group neutron_pg_drop ports=$(tr ' ' , < $OVN_RUNDIR/ports)`)
+		},
+		object: "port group neutron_pg_drop",
+	},
+	{
+		check: "static-route-or-nat-unrealised", name: "stale floating IP", on: "central",
+		how: "ovn-nbctl set NAT … logical_ip, of a port with another address",
+		make: func(s *scene) {
+			s.sh("central", `n=$(ovn-nbctl --bare --columns=_uuid find NAT type=dnat_and_snat logical_ip=10.1.1.11)
+				ovn-nbctl --wait=hv set NAT $n logical_ip=10.1.1.250; echo $n > $OVN_RUNDIR/nat`)
+		},
+		mend: func(s *scene) {
+			s.sh("central", `ovn-nbctl --wait=hv set NAT $(cat $OVN_RUNDIR/nat) logical_ip=10.1.1.11`)
+		},
+		object: "router ",
+	},
+	{
+		check: "dangling-router-link", name: "no port to the physical network", on: "central",
+		how: "ovn-nbctl lsp-del of the port to the physical network",
+		make: func(s *scene) {
+			s.sh("central", `p=$(ovn-nbctl --bare --columns=name find Logical_Switch_Port type=localnet)
+				echo $p > $OVN_RUNDIR/localnet; ovn-nbctl --wait=hv lsp-del $p`)
+		},
+		mend: func(s *scene) {
+			s.sh("central", `p=$(cat $OVN_RUNDIR/localnet); s=$(ovn-nbctl --bare --columns=name find Logical_Switch external_ids:neutron\\:network_name=provider)
+				ovn-nbctl --wait=hv lsp-add $s $p -- lsp-set-type $p localnet -- lsp-set-addresses $p unknown -- lsp-set-options $p network_name=physnet mcast_flood=false mcast_flood_reports=true`)
+		},
+		object: "switch neutron-",
+		lost:   []probe{{"private/web", "internet", "icmp"}},
+	},
+}
+
+// plugged are the commands that take a pod's port from br-int and put it back.
+func plugged(node, port string) (unplug, plug func(*scene)) {
+	device := func(s *scene) string {
+		return s.sh(node, `ovs-vsctl --bare --columns=name find Interface external_ids:iface-id=%s`, port)
+	}
+	unplug = func(s *scene) {
+		s.sh(node, `d=%[1]s; echo $d > $OVS_RUNDIR/unplugged; ovs-vsctl get Interface $d external_ids >> $OVS_RUNDIR/unplugged; ovs-vsctl del-port br-int $d`, device(s))
+		s.sh("central", `ovn-sbctl --timeout=60 wait-until Port_Binding %s up=false`, port)
+	}
+	plug = func(s *scene) {
+		s.sh(node, `{ read d; read ids; } < $OVS_RUNDIR/unplugged; ovs-vsctl add-port br-int $d -- set Interface $d external_ids="$ids"`)
+		s.sh("central", `ovn-sbctl --timeout=60 wait-until Port_Binding %s up=true`, port)
+		s.settle()
+	}
+	return unplug, plug
 }
 
 // webPort is the logical port of the server web.

@@ -1,6 +1,7 @@
 package cms
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -24,7 +25,7 @@ var PodAddressMismatch = &doctor.Check{
 The check compares the pod's network namespace with the port: MAC address, addresses of both
 families, default route, link and MTU. Port security drops packets from other addresses, and
 nothing receives packets to the port's address.`,
-	Causes: []string{"nb-duplicate-or-conflicting-config", "pod-veth-vanished", "port-no-such-device", "duplicate-iface-id-local"},
+	Causes: []string{"nb-duplicate-or-conflicting-config", "pod-veth-vanished", "port-no-such-device", "duplicate-iface-id-local", "dangling-router-link"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for c := range p.Chassis() {
@@ -109,17 +110,24 @@ func device(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical, d *facts.Device
 		return
 	}
 	what := "the pod at port "
-	if !d.Pod {
+	switch {
+	case !d.Pod:
 		what = "the device of port "
+	case decode.CMSOf(d.Port.ExternalIDs) == decode.Neutron:
+		what = "the VM at port "
 	}
 	f := doctor.Finding{
 		Result: doctor.Warning,
 		Object: doctor.PortObject(d.Port.Name),
 		Also:   []doctor.Object{doctor.NodeObject(c.Name), doctor.InterfaceObject(c.Host, d.Interface)},
-		Effect: "port security drops packets from other addresses, and nothing receives packets to the port's address",
+		Effect: "nothing receives packets to the port's address",
 		Evidence: []doctor.Evidence{doctor.NBRow("Logical_Switch_Port", d.Port.UUID, "%s: addresses=%q, port_security=%q",
 			d.Port.Name, []string(d.Port.Addresses), []string(d.Port.PortSecurity))},
 	}
+	if len(d.Port.PortSecurity) > 0 {
+		f.Effect = "port security drops packets from other addresses, and " + f.Effect
+	}
+	f.Concern(doctor.SwitchObject(l.SwitchOf[d.Port.UUID]))
 	var says []string
 	addressing := false
 	for _, m := range found {
@@ -139,12 +147,7 @@ func device(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical, d *facts.Device
 
 // whatToDo fills in cause and repair: the interface's original addresses show which side has changed.
 func whatToDo(d *facts.Device, f *doctor.Finding, addressing bool) {
-	recreate := "recreate it"
-	if pod := podOf(d.Port); pod != "" {
-		recreate = "recreate it: kubectl delete pod " + pod
-	} else if d.Port.ExternalIDs["neutron:device_id"] != "" {
-		recreate = "restart the server: openstack server reboot " + d.Port.ExternalIDs["neutron:device_id"]
-	}
+	recreate := cmp.Or(recreated(d.Port), "recreate it")
 	f.Reason = "link"
 	if !addressing {
 		f.Cause, f.Effect, f.Next = "it was changed inside the namespace, or set up only in part", "packets from and to the pod are lost", recreate
@@ -157,8 +160,8 @@ func whatToDo(d *facts.Device, f *doctor.Finding, addressing bool) {
 	}
 	switch as, known := d.AsRecorded(); {
 	case !known:
-		f.Cause = "it was changed in the pod, or the port in the Northbound"
-		f.Next = recreate + "; if the pod is right: ovn-nbctl lsp-set-addresses " + d.Port.Name + " 'MAC ADDRESS…'"
+		f.Cause = "it was changed there, or the port in the Northbound"
+		f.Next = recreate + "; if the addresses there are right: ovn-nbctl lsp-set-addresses " + d.Port.Name + " 'MAC ADDRESS…'"
 	case as:
 		f.Cause = "the port was changed in the Northbound: the pod still has the addresses that it was created with"
 		f.Fix = catalog.SetPortAddress.With(d.Port.Name)
