@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
@@ -16,8 +18,8 @@ var PinPort = &fixes.Repair{
 
 Sets options:requested-chassis of the Logical_Switch_Port, so that no other node claims
 it. The interface for the port on the other node stays, without traffic: remove it there.
-It refuses during a live migration, and for a chassis whose node can be read and has no
-interface for the port.`,
+It refuses during a live migration, for a chassis whose node can be read and has no
+interface for the port, and if all nodes can be read and only one has.`,
 	Params: []fixes.Param{{Name: "PORT", Doc: "the logical switch port"}, {Name: "CHASSIS", Doc: "hostname or system-id of the chassis"}},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
@@ -29,6 +31,9 @@ interface for the port.`,
 		}
 		if err := checkNotMigrating(port); err != nil {
 			return nil, err
+		}
+		if claims := claimants(z.Deployment(), port.Name); len(claims) == 1 && allRead(z.Deployment()) {
+			return nil, fixes.Refuse("", "only %s has an interface with iface-id=%s: no other node claims it", claims[0], port.Name)
 		}
 		if value := port.Options["requested-chassis"]; value == a["CHASSIS"] {
 			return nil, fixes.Refuse("", "port %s already requests chassis %s", port.Name, value)
@@ -64,6 +69,25 @@ func checkHasPort(d *snapshot.Deployment, z *snapshot.Zone, name, port string) e
 		return fixes.Refuse("", "node %s has no interface with iface-id=%s", h.Name, port)
 	}
 	return nil
+}
+
+// claimants returns the readable nodes that have an interface for a logical port.
+func claimants(d *snapshot.Deployment, port string) []string {
+	var out []string
+	for _, h := range d.Hosts {
+		if sw, err := h.Switch(); err == nil && hasInterfaceFor(sw, port) {
+			out = append(out, h.Name)
+		}
+	}
+	return out
+}
+
+// allRead reports whether the Open_vSwitch database of every node was read.
+func allRead(d *snapshot.Deployment) bool {
+	return len(d.Far) == 0 && !slices.ContainsFunc(d.Hosts, func(h *snapshot.Host) bool {
+		_, err := h.Switch()
+		return err != nil && !errors.Is(err, snapshot.ErrNoSwitch)
+	})
 }
 
 // hasInterfaceFor reports whether an interface of a node is for a logical port.

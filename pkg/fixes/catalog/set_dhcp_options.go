@@ -27,6 +27,9 @@ have different ones.`,
 	Check: "dhcp-options-incomplete",
 	Plan: onPort(func(f found[nb.LogicalSwitchPortBrief], a fixes.Args) (*fixes.Plan, error) {
 		z, l, p := f.zone, f.logical, f.row
+		if p.Type != "" {
+			return nil, fixes.Refuse("", "port %s is of type %s: neither a pod nor a VM asks for a lease there", p.Name, p.Type)
+		}
 		o := l.DHCPOptionsFor(p)
 		if name := a["OPTIONS"]; name != "" {
 			f, err := dhcpOptions.find(z.Deployment(), name)

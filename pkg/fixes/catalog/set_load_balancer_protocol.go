@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 )
@@ -13,7 +14,8 @@ var SetLoadBalancerProtocol = &fixes.Repair{
 	Name: "set-load-balancer-protocol",
 	Doc: `Set the protocol of a load balancer
 
-Sets Load_Balancer.protocol. Without one OVN takes its ports for TCP.`,
+Sets Load_Balancer.protocol where there is none, or another than the name of the load balancer
+has: without one OVN takes the ports for TCP.`,
 	Params: []fixes.Param{
 		{Name: "LOAD-BALANCER", Doc: "its name or UUID"},
 		{Name: "PROTOCOL", Doc: "tcp, udp or sctp"},
@@ -28,6 +30,9 @@ Sets Load_Balancer.protocol. Without one OVN takes its ports for TCP.`,
 		}
 		if f.row.Protocol.Get() == protocol {
 			return nil, fixes.Refuse("", "the protocol of load balancer %s is %s", f.row.Name, protocol)
+		}
+		if len(f.row.Protocol) > 0 && facts.NamedProtocol(f.row) != protocol {
+			return nil, fixes.Refuse("", "the protocol of load balancer %s is %s: its owner set it", f.row.Name, f.row.Protocol.Get())
 		}
 		return setLoadBalancer(f, "protocol", []string{protocol}, protocol, "connections to its virtual IPs"), nil
 	}),
