@@ -27,7 +27,7 @@ fault gateway-chassis-wrong dgp-chassis-not-bound 'which does not exist' 'for g 
 
 # By its API, while nothing carries it out.
 fault northd-stopped northd-not-active 'ovn-northd .* is down' \
-	'stopped central central/ovnrun/ovn-northd.pid && "$kit/api" PUT "routers/$(object edge id)" "{\"router\":{\"name\":\"edge-renamed\"}}" | grep -q edge-renamed' \
+	'stopped central central/ovnrun/ovn-northd.pid && "$kit/api" PUT "routers/$(object edge id)" "{\"router\":{\"name\":\"edge-renamed\"}}" | grep edge-renamed' \
 	'started central; "$kit/api" PUT "routers/$(object edge id)" "{\"router\":{\"name\":\"edge\"}}"'
 
 # At the nodes.
