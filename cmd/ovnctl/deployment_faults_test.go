@@ -50,7 +50,7 @@ func TestDeploymentFaults(t *testing.T) {
 			check: "dangling-router-link", title: "switch external, through which router tenant-a reaches the outside, has no port to the physical network"},
 	} {
 		t.Run(f.deployment+" "+f.name, func(t *testing.T) {
-			dir := unpacked(t, deployments[f.deployment].file)
+			dir := unpackedDir(t, deployments[f.deployment].file)
 			for change := range strings.SplitSeq(f.change, "; ") {
 				amend(t, filepath.Join(dir, "nb.db"), change, f.to)
 			}
@@ -111,8 +111,8 @@ func examined(t *testing.T, path string, objects ...string) doctor.Document {
 	return doc
 }
 
-// unpacked unpacks a deployment into a directory of the test.
-func unpacked(t *testing.T, file string) string {
+// unpackedDir unpacks a deployment into a directory of the test.
+func unpackedDir(t *testing.T, file string) string {
 	t.Helper()
 	f, err := os.Open("../../testdata/deployments/" + file + ".tar.xz")
 	if err != nil {
