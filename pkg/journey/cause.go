@@ -135,6 +135,25 @@ const (
 	NeighbourUnread CauseKind = "neighbour-unread"
 )
 
+// Causes beneath OVN: on the bridges, links and hosts that carry packets between nodes, and in workloads.
+const (
+	VLANMismatch   CauseKind = "vlan-mismatch"    // Link of Bridge is in VLAN Detail, and the packet is not
+	VLANUnknown    CauseKind = "vlan-unknown"     // nothing on the host takes packets of VLAN Detail
+	BondDown       CauseKind = "bond-down"        // no member of bond Link is enabled
+	PortBlocked    CauseKind = "port-blocked"     // port Link of Bridge does not forward: Detail
+	TunnelNotTaken CauseKind = "tunnel-not-taken" // Open vSwitch takes no tunnel packets for Address on Bridge
+	WrongNeighbour CauseKind = "wrong-neighbour"  // Address is sent to at MAC, but is at Detail
+	SameMAC        CauseKind = "same-mac"         // Node and Chassis both have MAC
+	Filtered       CauseKind = "filtered"         // by the packet filter: Detail
+	NobodyListens  CauseKind = "nobody-listens"   // on Service
+	NotOnLink      CauseKind = "not-on-link"      // the workload takes Address for a neighbour, with Detail
+	OtherWorkload  CauseKind = "other-workload"   // Link carries Port, but behind it is the workload of Detail
+	OtherMAC       CauseKind = "other-mac"        // the workload has MAC, not Detail
+	OverRate       CauseKind = "over-rate"        // the packet is larger than the burst of Object
+	LinkTooSmall   CauseKind = "link-too-small"   // the packet needs more than the MTU of Link: Detail
+	ManagementDown CauseKind = "management-down"  // Link, the host's port on the overlay
+)
+
 // Causes between nodes, and outside.
 const (
 	NoTunnelNode    CauseKind = "no-tunnel-node"

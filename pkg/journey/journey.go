@@ -119,6 +119,7 @@ func complete[T any](list *[]T) {
 func (v *Verdict) complete() {
 	complete(&v.Near)
 	complete(&v.Allowed)
+	complete(&v.Assumptions)
 	if v.Rule != nil {
 		complete(&v.Rule.Decided)
 	}
@@ -209,6 +210,10 @@ type Verdict struct {
 	// Near are the flows that come nearest to letting it pass, nearest first, with what of their matches failed.
 	Near    []Rule          `json:"near"`
 	Allowed []decode.Object `json:"allowed"` // for a delivered packet: what let it pass
+	// Assumptions, for a delivered packet, are what could not be looked at on its path.
+	Assumptions []Assumption `json:"assumptions"`
+	// Partial is set if some of several backends or next hops work and others do not.
+	Partial bool `json:"partial"`
 	// WhyNot are the changes that would let it pass, smallest first; only on request.
 	WhyNot []Remedy `json:"whyNot,omitempty"`
 }

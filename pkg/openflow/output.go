@@ -42,7 +42,7 @@ func (m *machine) output(w *walk, n *Node, a Output) {
 	}
 	switch out.Kind {
 	case ToNativeTunnel:
-		outer := out.outer()
+		outer := out.Outer()
 		m.enter(w.take(), &outer)
 	case ToPatch:
 		m.enter(w.take(), nil)
@@ -103,8 +103,8 @@ func address(s string) netip.Addr {
 	return a.Unmap()
 }
 
-// outer is the outer header of a tunnelled packet, as far as known.
-func (out *OutputEvent) outer() packet.Flow {
+// Outer is the outer header of a tunnelled packet, as far as known.
+func (out *OutputEvent) Outer() packet.Flow {
 	var p packet.Flow
 	set := func(name, value string) {
 		f, _ := packet.Lookup(name)

@@ -105,7 +105,7 @@ func (p *tracePrinter) flush(w io.Writer) error {
 }
 
 func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
-	p.put(0, 2, Span{strings.ToUpper(string(t.Verdict.Outcome)), outcomeLook(t.Verdict.Outcome)},
+	p.put(0, 2, Span{headline(t.Verdict), outcomeLook(t.Verdict.Outcome)}, Span{assuming(t.Verdict), Faint},
 		Span{Text: "  " + endpointName(t.Request.From) + " → " + endpointName(t.Request.To) + "  " + protocol(t.Request)})
 	p.text(2, t.Verdict.Sentence, Plain)
 	if t.Verdict.Cause != "" {
@@ -133,6 +133,26 @@ func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
 		}
 	}
 	p.next(t.Next)
+}
+
+// headline returns a verdict in a word.
+func headline(v journey.Verdict) string {
+	if v.Partial && v.Outcome != journey.Unknown {
+		return "PARTIAL"
+	}
+	return strings.ToUpper(string(v.Outcome))
+}
+
+// assuming returns what a verdict rests on: " (assuming: the physical network between node1 and node2)".
+func assuming(v journey.Verdict) string {
+	var texts []string
+	for _, a := range v.Assumptions {
+		texts = append(texts, a.Sentence)
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return " (assuming: " + strings.Join(texts, "; ") + ")"
 }
 
 // disagreement prints where a node differs from the databases.

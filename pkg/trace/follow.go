@@ -50,6 +50,7 @@ type ending struct {
 	link    string   // the node's end of the receiving workload's link; empty if there is none
 	hops    []journey.Hop
 	stray   bool // a flooded copy for another receiver
+	assumed []journey.Assumption
 }
 
 // maxLocations bounds a path: the hosts and bridges that a packet and its copies visit.
@@ -60,7 +61,8 @@ const maxLocations = 64
 func (r *run) follow(ctx context.Context, start location) (ending, error) {
 	type branch struct {
 		location
-		hops []journey.Hop
+		hops    []journey.Hop
+		assumed []journey.Assumption
 	}
 	queue := []branch{{location: start}}
 	var best *ending
@@ -83,13 +85,13 @@ func (r *run) follow(ctx context.Context, start location) (ending, error) {
 			outcomes = []outcome{{end: &ending{verdict: v}}}
 		}
 		for _, o := range outcomes {
-			hops := join(b.hops, o.hops, b.table != 0)
+			hops, assumed := join(b.hops, o.hops, b.table != 0), slices.Concat(b.assumed, o.assumed)
 			if o.next != nil {
-				queue = append(queue, branch{*o.next, hops})
+				queue = append(queue, branch{*o.next, hops, assumed})
 				continue
 			}
 			e := o.end
-			e.hops = hops
+			e.hops, e.assumed = hops, assumed
 			if best == nil || better(e, best) {
 				best = e
 			}
@@ -126,10 +128,13 @@ func better(a, b *ending) bool {
 
 // An outcome is what one location does with a packet: it ends there or moves to the next.
 type outcome struct {
-	hops []journey.Hop
-	end  *ending
-	next *location
+	hops    []journey.Hop
+	end     *ending
+	next    *location
+	assumed []journey.Assumption
 }
+
+func (o *outcome) assume(a ...journey.Assumption) { o.assumed = append(o.assumed, a...) }
 
 func (r *run) visit(ctx context.Context, p location) ([]outcome, error) {
 	if p.bridge == "" {
@@ -152,6 +157,10 @@ func (r *run) visit(ctx context.Context, p location) ([]outcome, error) {
 		r.command(p.node, "ovs-appctl "+cause.Shell(request...))
 	}
 	r.learn(ctx, p.node, walk)
+	if p.carries != nil {
+		o, err := r.carry(ctx, p, walk)
+		return []outcome{o}, err
+	}
 	var outcomes []outcome
 	for _, leaf := range walk.Leaves {
 		o := outcome{hops: r.hops(ctx, p, leaf)}

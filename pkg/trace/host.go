@@ -45,6 +45,11 @@ func (h *hostStep) do(ctx context.Context) {
 		h.stop(journey.Unknown, journey.Cause{Kind: journey.HostUnread, Detail: err.Error()})
 		return
 	}
+	if vlan := h.packet.Uint("dl_vlan"); h.link != "" && vlan != 0 && !tagged(net, h.link) {
+		h.stop(journey.Dropped, journey.Cause{Kind: journey.VLANUnknown, Link: h.link, Node: h.node.Name, Detail: fmt.Sprint(vlan)})
+		h.out.end.stray = h.carries == nil
+		return
+	}
 	if h.link != "" && !h.forUs(net) {
 		c := journey.Cause{Kind: journey.NotForHost}
 		if b := h.bridgeOn(h.node.Name, h.link); b != nil {
@@ -74,6 +79,12 @@ func (h *hostStep) do(ctx context.Context) {
 	h.routed(ctx, net, route, known.Conn != nil)
 }
 
+// tagged reports whether a link has interfaces for VLANs.
+func tagged(net *node.Network, link string) bool {
+	parent := net.Link(link)
+	return parent == nil || slices.ContainsFunc(net.Links, func(l node.Link) bool { return l.Kind == "vlan" && l.PeerIndex == parent.Index })
+}
+
 // forUs reports whether the link accepts the frame at all.
 func (h *hostStep) forUs(net *node.Network) bool {
 	link := net.Link(h.link)
@@ -85,6 +96,10 @@ func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Ro
 	switch route.Type {
 	case "local":
 		h.packet.SetTuple(h.tuple)
+		if h.carries != nil {
+			h.decapsulate()
+			return
+		}
 		h.out.end = &ending{
 			verdict: journey.Verdict{Outcome: journey.Delivered, Node: h.node.Name, Port: h.link},
 			at:      location{node: h.node, packet: h.packet},
@@ -130,7 +145,12 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 	}
 	mac := h.neighbour(ctx, net, route.Dev, hop)
 	bridge, iface := h.interfaceOf(h.node.Name, route.Dev)
+	if iface == nil && h.carries != nil {
+		h.toHost(ctx)
+		return
+	}
 	if iface == nil {
+		h.out.assume(journey.Assumption{Kind: journey.OutsideNetwork, Nodes: []string{h.node.Name}})
 		h.out.end = &ending{
 			verdict: journey.Verdict{Outcome: journey.Delivered, Node: h.node.Name, Port: route.Dev},
 			at:      location{node: h.node, link: route.Dev, packet: h.packet},
@@ -160,7 +180,43 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 		port.Number = packet.PortLocal
 	}
 	h.hop.To = route.Dev
-	h.out.next = &location{node: h.node, bridge: bridge.Name, port: port, packet: fresh(h.packet)}
+	h.out.next = &location{node: h.node, bridge: bridge.Name, port: port, packet: fresh(h.packet), carries: h.carries}
+}
+
+// decapsulate takes an outer packet that is for the host into its tunnel, unless a switch in userspace should have taken
+// it before.
+func (h *hostStep) decapsulate() {
+	if h.netdev(h.node) {
+		h.stop(journey.Dropped, journey.Cause{Kind: journey.TunnelNotTaken, Node: h.node.Name, Address: h.tuple.Dst, Bridge: h.link})
+		return
+	}
+	next := h.carries.to
+	h.out.next = &next
+}
+
+// toHost sends an outer packet by a link that is no bridge's to the link with its destination.
+func (h *hostStep) toHost(ctx context.Context) {
+	to := h.carries.to.node
+	if to == h.node {
+		h.stop(journey.Unknown, journey.Cause{Kind: journey.HostUnread, Detail: "the packet does not leave the host"})
+		return
+	}
+	h.out.assume(journey.Assumption{Kind: journey.PhysicalNetwork, Nodes: []string{h.node.Name, to.Name}})
+	net, err := to.net(ctx)
+	if err != nil {
+		h.out.assume(journey.Assumption{Kind: journey.HostNetworks, Nodes: []string{to.Name}})
+		next := h.carries.to
+		h.out.next = &next
+		return
+	}
+	at := &location{node: to, packet: fresh(h.packet), carries: h.carries}
+	for _, a := range net.Addresses {
+		if a.Prefix.Addr() == h.tuple.Dst {
+			at.link = a.Link
+		}
+	}
+	setMAC(&at.packet, "eth_dst", to.macAt(ctx, h.tuple.Dst))
+	h.out.next = at
 }
 
 // translate gives a forwarded packet the source address that the host's NAT rules may set.

@@ -27,6 +27,8 @@ type location struct {
 	link   string        // where it enters the host; empty: the host sends it itself
 	packet packet.Flow
 	tunnel *journey.Encapsulation // the tunnel it came through; nil if none
+	// carries is the packet inside, if packet is the outer one of a tunnel; nil if it is not.
+	carries *tunnelled
 }
 
 // A nodeView is a node with what is needed to decode the numbers in its flows.

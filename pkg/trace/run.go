@@ -10,6 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
@@ -125,6 +126,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 	if b.Verdict.Outcome != journey.Delivered {
 		return b
 	}
+	b.Verdict.Assumptions = b.Forward.Verdict.Assumptions
 	if returned(&start.packet, &forward.at.packet) {
 		b.Verdict.Sentence = ovnReplies
 		return b
@@ -141,6 +143,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 		b.Verdict = b.Reply.Verdict
 		return b
 	}
+	b.Verdict.Assumptions = assuming(forward.assumed, back.assumed)
 	b.Verdict.Sentence = roundTrip(forward.reached, forward.outside, sourceOf(&forward.at.packet))
 	return b
 }
@@ -210,7 +213,19 @@ func (r *run) direction(packet packet.Flow, state string, e *ending, err error) 
 		return d
 	}
 	d.Verdict = e.verdict
+	if d.Verdict.Outcome == journey.Delivered {
+		d.Verdict.Assumptions = assuming(e.assumed)
+	}
 	return d
+}
+
+// assuming returns the assumptions of several parts of a path as one list, in words.
+func assuming(parts ...[]journey.Assumption) []journey.Assumption {
+	list := journey.Assume(nil, slices.Concat(parts...)...)
+	for i := range list {
+		list[i].Sentence = cause.Assumed(list[i])
+	}
+	return list
 }
 
 // checkReturn checks that the reply arrives where the packet was sent from, and comes from the address it was sent to.

@@ -155,12 +155,24 @@ func walkOf(branches []journey.Branch) *journey.Walk {
 		return w
 	}
 	w.Branches = branches
+	var assumed [][]journey.Assumption
+	works := 0
+	for _, b := range branches {
+		assumed = append(assumed, b.Verdict.Assumptions)
+		if b.Verdict.Outcome == journey.Delivered {
+			works++
+		}
+	}
 	for _, b := range branches[1:] {
 		if journey.Worst(w.Verdict.Outcome, b.Verdict.Outcome) != w.Verdict.Outcome {
 			w.Verdict = b.Verdict
 		}
 	}
 	w.Verdict.Sentence = overall(w.Verdict, branches)
+	w.Verdict.Partial = works > 0 && works < len(branches)
+	if works == len(branches) {
+		w.Verdict.Assumptions = assuming(assumed...)
+	}
 	return w
 }
 

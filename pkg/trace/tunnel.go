@@ -39,7 +39,7 @@ func (r *run) toTunnel(ctx context.Context, p location, leaf ovs.Leaf, o *outcom
 	if leaf.Unresolved {
 		addNote(o.hops, fmt.Sprintf("%s is not resolved yet: ovs-vswitchd asks for it and drops this packet, the next one goes", remote))
 	}
-	if c, cut := r.cutOff(ctx, p.node, remote); cut {
+	if c, cut := r.cutOff(ctx, p.node, remote); cut && leaf.Via == "" {
 		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, c)}
 		return nil
 	}
@@ -59,13 +59,8 @@ func (r *run) toTunnel(ctx context.Context, p location, leaf ovs.Leaf, o *outcom
 		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: to.Name, Because: c}}
 		return nil
 	}
-	if source.IsValid() {
-		if c, cut := r.cutOff(ctx, v, source); cut {
-			o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: to.Name, Because: c}}
-			return nil
-		}
-	}
-	o.next = &location{node: v, bridge: in.Bridge, port: packet.PortID{Number: uint32(in.Number)}, packet: r.encapsulated(p.node, v, leaf.Packet, source, remote), tunnel: tun}
+	end := location{node: v, bridge: in.Bridge, port: packet.PortID{Number: uint32(in.Number)}, packet: r.encapsulated(p.node, v, leaf.Packet, source, remote), tunnel: tun}
+	r.encapsulate(ctx, p, port, leaf, source, remote, end, o)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/journey"
@@ -15,6 +16,9 @@ import (
 // outside takes a packet that leaves by an uplink to the node that owns its destination, or to the network outside.
 func (r *run) outside(ctx context.Context, at location, link string, o *outcome) error {
 	t, ok := at.packet.Tuple()
+	if at.carries != nil {
+		return r.toNode(ctx, at, at.carries.to.node.Node, o)
+	}
 	if ok {
 		if n := r.holder(t.Dst); n != nil && n != at.node.Node {
 			return r.toNode(ctx, at, n, o)
@@ -25,6 +29,7 @@ func (r *run) outside(ctx context.Context, at location, link string, o *outcome)
 			return nil
 		}
 	}
+	o.assume(journey.Assumption{Kind: journey.OutsideNetwork, Nodes: []string{at.node.Name}})
 	o.end = &ending{
 		at: at, outside: true, reached: fmt.Sprintf("the network outside, by %s of %s on %s", link, at.bridge, at.node.Name),
 		verdict: journey.Verdict{Outcome: journey.Delivered, Node: at.node.Name, Datapath: at.bridge, Port: link},
@@ -39,14 +44,62 @@ func (r *run) toNode(ctx context.Context, at location, n *cluster.Node, o *outco
 		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Because: causeOf(err)}}
 		return nil
 	}
-	bridge, port, ok := r.uplink(n.Name, at.bridge)
+	t, _ := at.packet.Tuple()
+	bridge, port, ok := r.uplink(n.Name, r.bridgeAt(ctx, v, t.Dst, at.bridge))
 	if !ok {
 		c := journey.Cause{Kind: journey.UplinkNotFound, Node: n.Name}
 		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Because: c}}
 		return nil
 	}
-	o.next = &location{node: v, bridge: bridge, port: port, packet: fresh(at.packet)}
+	if c, cut := noUplink(r.bridgeOn(n.Name, bridge)); cut {
+		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: n.Name, Because: c}}
+		return nil
+	}
+	frame := fresh(at.packet)
+	if c, wrong := r.wrongNeighbour(ctx, at, v, t.Dst); wrong {
+		if at.carries == nil && lastRouter(o.hops) != "" {
+			c.Place = ""
+		}
+		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: at.node.Name, Because: c}}
+		return nil
+	}
+	if mac := v.macAt(ctx, t.Dst); mac != "" { // by a router in between, or not resolved yet
+		setMAC(&frame, "eth_dst", mac)
+	}
+	o.assume(journey.Assumption{Kind: journey.PhysicalNetwork, Nodes: []string{at.node.Name, n.Name}})
+	o.next = &location{node: v, bridge: bridge, port: port, packet: frame, carries: at.carries}
 	return nil
+}
+
+// bridgeAt returns the bridge on which a node has an address; without one, the bridge of the same name as the sender's.
+func (r *run) bridgeAt(ctx context.Context, v *nodeView, a netip.Addr, name string) string {
+	net, err := v.net(ctx)
+	if err != nil {
+		return name
+	}
+	for _, x := range net.Addresses {
+		if x.Prefix.Addr() != a {
+			continue
+		}
+		if b, iface := r.interfaceOf(v.Name, x.Link); iface != nil && len(b.Uplinks) > 0 {
+			return b.Name
+		}
+	}
+	return name
+}
+
+// wrongNeighbour reports whether a packet for a node's own address is sent to a MAC address that is neither the node's
+// nor that of a router on the way.
+func (r *run) wrongNeighbour(ctx context.Context, at location, v *nodeView, dst netip.Addr) (journey.Cause, bool) {
+	sent, has := macText(at.packet, "eth_dst"), v.macAt(ctx, dst)
+	if has == "" || sent == anyMAC || strings.EqualFold(sent, has) || at.packet.Uint("eth_dst")>>40&1 == 1 {
+		return journey.Cause{}, false
+	}
+	net, err := at.node.net(ctx)
+	if err != nil || slices.ContainsFunc(net.Neighbours, func(n node.Neighbour) bool { return n.Addr != dst && strings.EqualFold(n.MAC, sent) }) {
+		return journey.Cause{}, false
+	}
+	return journey.Cause{Kind: journey.WrongNeighbour, Place: journey.OnHost, Node: at.node.Name, Address: dst, MAC: sent, Detail: has}, true
 }
 
 // cutOff explains why a node cannot send to an underlay address, or hear from it. If the node's kernel cannot be read,

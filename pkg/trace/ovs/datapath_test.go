@@ -9,27 +9,44 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-func TestOutputNumbers(t *testing.T) {
+func TestOutputs(t *testing.T) {
+	none := func(numbers ...int) []sentTo {
+		var sent []sentTo
+		for _, n := range numbers {
+			sent = append(sent, sentTo{number: n})
+		}
+		return sent
+	}
 	tests := []struct {
 		actions string
-		want    []int
+		want    []sentTo
 	}{
 		{"drop", nil},
 		{"", nil},
-		{"3", []int{3}},
-		{"1,2,push_vlan(vid=10,pcp=0),3", []int{1, 2, 3}},
-		{"set(ipv4(ttl=63)),ct(commit,zone=9,nat(src)),5", []int{5}},
-		{"tnl_push(tnl_port(6081),header(size=58,type=5),out_port(1)),2", []int{2}},
-		{"clone(1,2),recirc(0x3)", []int{1, 2}},
-		{"clone(tnl_push(tnl_port(6081),header(size=58,type=5),out_port(1)),2),3", []int{3}},
-		{"clone(set(eth(src=02:00:00:00:00:01)),4),5", []int{4, 5}},
-		{"check_pkt_len(size=1414,gt(userspace(pid=0,controller(reason=1)),7),le(ct_clear,8))", []int{8}},
+		{"3", none(3)},
+		{"1,2,push_vlan(vid=10,pcp=0),3", []sentTo{{1, 0}, {2, 0}, {3, 0x100a}}},
+		{"push_vlan(vid=100,pcp=1),7,pop_vlan,8", []sentTo{{7, 0x3064}, {8, 0}}},
+		{"clone(push_vlan(vid=100,pcp=0),7),8", []sentTo{{7, 0x1064}, {8, 0}}},
+		{"set(ipv4(ttl=63)),ct(commit,zone=9,nat(src)),5", none(5)},
+		{"tnl_push(tnl_port(6081),header(size=58,type=5),out_port(1)),2", none(2)},
+		{"clone(1,2),recirc(0x3)", none(1, 2)},
+		{"clone(tnl_push(tnl_port(6081),header(size=58,type=5),out_port(1)),2),3", none(3)},
+		{"clone(set(eth(src=02:00:00:00:00:01)),4),5", none(4, 5)},
+		{"check_pkt_len(size=1414,gt(userspace(pid=0,controller(reason=1)),7),le(ct_clear,8))", none(8)},
 		{"userspace(pid=0,controller(reason=1))", nil},
 		{"(1,2", nil},
 	}
 	for _, test := range tests {
-		if got := outputNumbers(test.actions); !slices.Equal(got, test.want) {
+		if got := outputs(test.actions, 0); !slices.Equal(got, test.want) {
 			t.Errorf("%q: %v, want %v", test.actions, got, test.want)
+		}
+	}
+}
+
+func TestDecapsulates(t *testing.T) {
+	for actions, want := range map[string]bool{"tnl_pop(8)": true, "push_vlan(vid=1,pcp=0),7,tnl_pop(8)": true, "7": false, "": false} {
+		if got := decapsulates(actions); got != want {
+			t.Errorf("%q: %v, want %v", actions, got, want)
 		}
 	}
 }
@@ -37,7 +54,7 @@ func TestOutputNumbers(t *testing.T) {
 func FuzzDatapath(f *testing.F) {
 	f.Add("1,2,push_vlan(vid=10,pcp=0),3")
 	f.Fuzz(func(t *testing.T, text string) {
-		if n := outputNumbers(text); len(n) > len(text) {
+		if n := outputs(text, 0); len(n) > len(text) {
 			t.Errorf("%d numbers in %d bytes", len(n), len(text))
 		}
 	})

@@ -102,6 +102,7 @@ type reading struct {
 	tracked  map[int][]Tracking // by step index
 	went     bool               // the packet, or a copy, continues somewhere
 	reason   string
+	remarks  []string // on outputs to a learning switch
 	// changed is how the packet on the wire differs from the one that the tables see: a ct action that does not return
 	// the packet translates it nevertheless.
 	changed map[packet.Tuple]packet.Tuple
@@ -197,7 +198,11 @@ func afterLarger(events []openflow.Event, i int) int {
 // leaf ends a copy of the packet at an event.
 func (r *reading) leaf(i int, l Leaf) {
 	r.went = true
-	l.Bridge, l.Packet, l.Reason, l.Userdata = r.Bridge, r.Packet, r.reason, r.told
+	l.Bridge, l.Reason, l.Remarks, l.Userdata = r.Bridge, r.reason, r.remarks, r.told
+	if l.Kind != Dropped {
+		l.Remarks = nil
+	}
+	l.Packet = r.Packet
 	if i >= 0 {
 		e := r.replayed.Events[i]
 		l.Bridge, l.Packet = e.Bridge, r.onWire(e)
@@ -211,7 +216,7 @@ func (r *reading) output(ctx context.Context, i int, e openflow.Event) error {
 	if o.Reason != "" {
 		r.reason = o.Reason
 		if o.Kind == openflow.ToNativeTunnel && strings.Contains(o.Reason, "neighbor cache miss") {
-			r.leaf(i, Leaf{Kind: ToTunnel, Port: o.Port, Remote: o.TunnelDst, Unresolved: true})
+			r.leaf(i, Leaf{Kind: ToTunnel, Port: o.Port, Remote: o.TunnelDst, Unresolved: true, Via: o.Peer, Outer: o.Outer()})
 		}
 		return nil
 	}
@@ -219,7 +224,10 @@ func (r *reading) output(ctx context.Context, i int, e openflow.Event) error {
 	case openflow.ToPatch, openflow.ToTable:
 		// What happens there comes next.
 	case openflow.ToNativeTunnel, openflow.ToKernelTunnel:
-		l := Leaf{Kind: ToTunnel, Port: o.Port, Remote: o.TunnelDst}
+		l := Leaf{Kind: ToTunnel, Port: o.Port, Remote: o.TunnelDst, Via: o.Peer}
+		if o.Kind == openflow.ToNativeTunnel {
+			l.Outer = o.Outer()
+		}
 		if !l.Remote.IsValid() {
 			l.Remote = tunnelDestination(&e.Flow)
 		}
@@ -227,7 +235,11 @@ func (r *reading) output(ctx context.Context, i int, e openflow.Event) error {
 	case openflow.ToNormal, openflow.ToFlood:
 		return r.switched(ctx, i, e)
 	case openflow.ToLocal:
-		r.leaf(i, Leaf{Kind: ToPort, Port: packet.PortID{Number: packet.PortLocal}})
+		l := Leaf{Kind: ToPort, Port: packet.PortID{Number: packet.PortLocal}}
+		if decapsulates(r.replayed.Pass.DatapathActions) {
+			l.Kind = FromTunnel
+		}
+		r.leaf(i, l)
 	default:
 		r.leaf(i, Leaf{Kind: ToPort, Port: o.Port})
 	}
@@ -237,8 +249,13 @@ func (r *reading) output(ctx context.Context, i int, e openflow.Event) error {
 // switched makes leaves of the ports to which a learning switch sends the packet. The reply does not name them; the
 // datapath actions do, by datapath port number.
 func (r *reading) switched(ctx context.Context, i int, e openflow.Event) error {
-	numbers := outputNumbers(r.replayed.Pass.DatapathActions)
-	if len(numbers) == 0 {
+	r.remarks = append(r.remarks, e.Output.Details...)
+	actions := r.replayed.Pass.DatapathActions
+	if decapsulates(actions) {
+		r.leaf(i, Leaf{Kind: FromTunnel})
+	}
+	sent := outputs(actions, vlanOf(&r.Packet))
+	if len(sent) == 0 {
 		return nil
 	}
 	text, err := r.sw.Control(ctx, "ovs-vswitchd", "dpif/show")
@@ -247,9 +264,12 @@ func (r *reading) switched(ctx context.Context, i int, e openflow.Event) error {
 	}
 	for _, port := range openflow.ParseDatapathPorts(text) {
 		in := port.OpenFlow == e.Flow.InPort().Number // NORMAL never sends back: another bridge sent what goes there
-		if port.Bridge == e.Bridge && !in && slices.Contains(numbers, int(port.Datapath)) {
-			r.leaf(i, Leaf{Kind: ToPort, Port: packet.PortID{Number: port.OpenFlow}})
+		to := slices.IndexFunc(sent, func(s sentTo) bool { return s.number == int(port.Datapath) })
+		if port.Bridge != e.Bridge || in || to < 0 {
+			continue
 		}
+		r.leaf(i, Leaf{Kind: ToPort, Port: packet.PortID{Number: port.OpenFlow}})
+		r.walk.Leaves[len(r.walk.Leaves)-1].Packet.SetUint("vlan_tci", uint64(sent[to].vlan))
 	}
 	return nil
 }
@@ -406,39 +426,6 @@ func (s *Step) take(n *openflow.Node) {
 	if resubmit, ok := n.Action.(openflow.Resubmit); ok {
 		s.Resubmits = append(s.Resubmits, resubmit.Table.Number)
 	}
-}
-
-// outputNumbers returns the datapath ports that datapath actions send an ordinary-size packet to (odp actions as
-// ovs-dpctl(8) prints them): the bare numbers between commas, also within clone(…) and, where the packet length is
-// checked, within le(…).
-func outputNumbers(actions string) []int {
-	var numbers []int
-	depth, start := 0, 0
-	for i := 0; i <= len(actions); i++ {
-		switch {
-		case i == len(actions) || actions[i] == ',' && depth == 0:
-			numbers = append(numbers, outputNumber(strings.TrimSpace(actions[start:i]))...)
-			start = i + 1
-		case actions[i] == '(':
-			depth++
-		case actions[i] == ')':
-			depth--
-		}
-	}
-	return numbers
-}
-
-// outputNumber is outputNumbers for one action.
-func outputNumber(action string) []int {
-	if n, err := strconv.Atoi(action); err == nil {
-		return []int{n}
-	}
-	for _, outer := range []string{"clone(", "check_pkt_len(", "le("} {
-		if inner, ok := strings.CutPrefix(action, outer); ok && !strings.HasPrefix(inner, "tnl_push(") { // the outer packet's port
-			return outputNumbers(strings.TrimSuffix(inner, ")"))
-		}
-	}
-	return nil
 }
 
 // tunnelDestination returns where a packet's own tunnel fields send it; the zero Addr if nowhere.

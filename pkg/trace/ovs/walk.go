@@ -19,12 +19,13 @@ type LeafKind string
 
 // Kinds of leaves.
 const (
-	ToPort       LeafKind = "port"       // it leaves on a port
-	ToTunnel     LeafKind = "tunnel"     // it leaves encapsulated
-	ToController LeafKind = "controller" // a controller action consumes it
-	Dropped      LeafKind = "drop"       // no action sends it anywhere
-	Failed       LeafKind = "failed"     // Open vSwitch gives up on it
-	Unknown      LeafKind = "unknown"    // an action that is not understood may send it anywhere
+	ToPort       LeafKind = "port"        // it leaves on a port
+	ToTunnel     LeafKind = "tunnel"      // it leaves encapsulated
+	FromTunnel   LeafKind = "from-tunnel" // Open vSwitch takes it for its tunnels, instead of passing it to the host
+	ToController LeafKind = "controller"  // a controller action consumes it
+	Dropped      LeafKind = "drop"        // no action sends it anywhere
+	Failed       LeafKind = "failed"      // Open vSwitch gives up on it
+	Unknown      LeafKind = "unknown"     // an action that is not understood may send it anywhere
 )
 
 // A Leaf is one place where the packet, or a copy of it, leaves the bridges of a node.
@@ -36,13 +37,19 @@ type Leaf struct {
 	// Unresolved, with ToTunnel: ovs-vswitchd does not know the MAC address on the path to Remote. It asks for it and
 	// drops the packet; the next one passes.
 	Unresolved bool
+	// Via and Outer, with ToTunnel where Open vSwitch itself encapsulates: the port that the outer packet comes from, and
+	// the packet as far as the reply has it.
+	Via   string
+	Outer packet.Flow
 	// Packet is the packet as it leaves; with ToTunnel, tun_id and tun_metadata are what the tunnel carries.
 	Packet packet.Flow
 	// Userdata is the data of controller actions on the path. With ToController, the last one consumes the packet; with
 	// Dropped, one of them may be the packet's only effect.
 	Userdata [][]byte
 	Reason   string // with Failed, and with Dropped if Open vSwitch gives one
-	Steps    []Step // from where the walk began
+	// Remarks, with Dropped, are what Open vSwitch says of the outputs that led nowhere.
+	Remarks []string
+	Steps   []Step // from where the walk began
 }
 
 // A Step is one table lookup on the path of the packet, and what its actions did.
