@@ -36,6 +36,7 @@ type faultAsk struct {
 	args  []string
 	alone bool // without a way to other nodes
 	rare  bool // only some of the packets meet it
+	lost  bool // the packets are lost although says is another outcome
 	code  int  // the exit code where it is not that of the outcome
 	// should is what the logical flows say; empty: that is not looked at.
 	should journey.Outcome
@@ -103,6 +104,11 @@ func (a faultAsk) check(ctx context.Context, t *testing.T, d *traceDraw) {
 	took := time.Since(start)
 	text := got.text(d, a.tracePair) // before packets change anything
 	want := a.says
+	if a.lost {
+		if truth, err := d.truth(ctx, a.tracePair); err != nil || truth == journey.Delivered {
+			t.Errorf("%s: the fault loses nothing: %s, %v", a.tracePair, truth, err)
+		}
+	}
 	if want == "" {
 		truth, err := d.truth(ctx, a.tracePair)
 		for tries := 5; err == nil && a.rare && truth == journey.Delivered && tries > 0; tries-- {

@@ -13,6 +13,11 @@ type PodNet struct {
 	Link Link `json:"link"`
 	// Network is the namespace's own view, without Sysctl.
 	Network *Network `json:"network"`
+	// Guessed is set if the namespace was found by interface numbers alone, which another container's may have too.
+	Guessed bool `json:"guessed,omitempty"`
+	// Sockets are those that receive packets, and Firewall is the packet filter there; null if unknown.
+	Sockets  []Socket `json:"sockets"`
+	Firewall []Chain  `json:"firewall"`
 
 	route func(context.Context, RouteQuery) (*Route, error)
 }
@@ -24,6 +29,9 @@ func (p *PodNet) Route(ctx context.Context, q RouteQuery) (*Route, error) {
 	}
 	return p.route(ctx, q)
 }
+
+// NAT lists the rules there that may translate a packet's addresses. Known is false if the packet filter is unknown.
+func (p *PodNet) NAT() (rules []NATRule, known bool) { return natRules(p.Firewall), p.Firewall != nil }
 
 // podLink returns why a link leads to no readable namespace, nil if it does.
 func podLink(l *Link) error {

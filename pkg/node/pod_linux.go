@@ -39,8 +39,14 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 	}
 	pod := &PodNet{Netns: there.name}
 	err = there.inside(func() (err error) {
-		pod.Network, err = readNetwork("")
-		return err
+		if pod.Network, err = readNetwork(""); err != nil {
+			return err
+		}
+		pod.Sockets = readSockets()
+		if chains, err := readFirewall(ctx); err == nil {
+			pod.Firewall = emptyNotNull(chains)
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -56,6 +62,19 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 		return r, nil
 	}
 	return pod, pod.findLink(here)
+}
+
+// readSockets reads the sockets of the thread's namespace; nil if they are not readable.
+func readSockets() []Socket {
+	var list []Socket
+	for i, table := range socketTables {
+		text, err := readProc("/proc/thread-self/net/"+table.name, nil)
+		if err != nil && i == 0 {
+			return nil
+		}
+		list = append(list, parseSockets(string(text), table.protocol, table.state)...)
+	}
+	return emptyNotNull(list)
 }
 
 // findNetns finds the namespace that h's namespace calls nsid, among the named ones and those of visible

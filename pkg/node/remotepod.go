@@ -29,16 +29,20 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 	if err := podLink(here); err != nil {
 		return nil, err
 	}
-	name, path, err := r.findNetns(ctx, here)
+	name, path, guessed, err := r.findNetns(ctx, here)
 	if err != nil {
 		return nil, err
 	}
-	ip := "nsenter --net=" + shellQuote(path) + " ip"
-	parts, err := r.podParts(ctx, ip)
+	enter := "nsenter --net=" + shellQuote(path)
+	ip := enter + " ip"
+	parts, err := r.podParts(ctx, enter)
 	if err != nil {
 		return nil, err
 	}
-	pod := &PodNet{Netns: name}
+	pod := &PodNet{Netns: name, Guessed: guessed, Sockets: socketsOf(parts)}
+	if p, ok := parts["nft"]; ok && p.code == 0 && len(parts["legacy"].out) == 0 {
+		pod.Firewall = emptyNotNull(parseNFT(string(p.out)))
+	}
 	pod.Network, err = parseNetwork(func(name string) ([]byte, error) {
 		p, ok := parts[name]
 		if !ok {
@@ -55,15 +59,33 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 	return pod, pod.findLink(*here)
 }
 
-func (r *remote) podParts(ctx context.Context, ip string) (map[string]part, error) {
-	parts, err := r.shells.run(ctx, strings.ReplaceAll(`
+// socketsOf reads the sockets from a script's parts; nil if they are not there.
+func socketsOf(parts map[string]part) []Socket {
+	if p, ok := parts["tcp"]; !ok || p.code != 0 {
+		return nil
+	}
+	var list []Socket
+	for _, table := range socketTables {
+		list = append(list, parseSockets(string(parts[table.name].out), table.protocol, table.state)...)
+	}
+	return emptyNotNull(list)
+}
+
+func (r *remote) podParts(ctx context.Context, enter string) (map[string]part, error) {
+	parts, err := r.shells.run(ctx, strings.ReplaceAll(strings.ReplaceAll(`
 part addr $T IP -N -d -j addr
 part route4 $T IP -4 -N -d -j route show table all
 part route6 $T IP -6 -N -d -j route show table all
 part rule4 $T IP -4 -N -d -j rule
 part rule6 $T IP -6 -N -d -j rule
 part neigh $T IP -N -j neigh
-`, "IP", ip), r.Timeout/2, r.Timeout)
+part nft $T ENTER nft -a list ruleset
+part legacy $T ENTER cat /proc/net/ip_tables_names /proc/net/ip6_tables_names
+part tcp $T ENTER cat /proc/net/tcp
+part tcp6 $T ENTER cat /proc/net/tcp6
+part udp $T ENTER cat /proc/net/udp
+part udp6 $T ENTER cat /proc/net/udp6
+`, "IP", "ENTER ip"), "ENTER", enter), r.Timeout/2, r.Timeout)
 	if err != nil && len(parts) == 0 {
 		return nil, r.fail(err)
 	}
@@ -72,10 +94,10 @@ part neigh $T IP -N -j neigh
 
 // findNetns finds the namespace at the other end of a link by its number: the name that ip(8) gives it, else a
 // process that lsns(8) shows in it.
-func (r *remote) findNetns(ctx context.Context, here *Link) (name, path string, err error) {
+func (r *remote) findNetns(ctx context.Context, here *Link) (name, path string, guessed bool, err error) {
 	out, err := r.part(ctx, "netns", "ip")
 	if err != nil {
-		return "", "", err
+		return "", "", false, err
 	}
 	var named []struct {
 		ID   int `json:"nsid"`
@@ -83,12 +105,12 @@ func (r *remote) findNetns(ctx context.Context, here *Link) (name, path string, 
 	}
 	if len(strings.TrimSpace(string(out))) > 0 {
 		if err := json.Unmarshal(out, &named); err != nil {
-			return "", "", r.fail(fmt.Errorf("cannot read what ip printed for netns: %w", err))
+			return "", "", false, r.fail(fmt.Errorf("cannot read what ip printed for netns: %w", err))
 		}
 	}
 	for _, ns := range named {
 		if ns.ID == *here.PeerNetns && ns.Name != "" && !strings.ContainsAny(ns.Name, "/\x00") {
-			return ns.Name, "/var/run/netns/" + ns.Name, nil
+			return ns.Name, "/var/run/netns/" + ns.Name, false, nil
 		}
 	}
 	return r.findUnnamedNetns(ctx, here)
@@ -97,7 +119,7 @@ func (r *remote) findNetns(ctx context.Context, here *Link) (name, path string, 
 // findUnnamedNetns asks lsns for the namespace with that number. Without an lsns that knows numbers (util-linux
 // before 2.32, busybox), it guesses the one whose link is the counterpart of ours: links of other namespaces may
 // have the same indexes.
-func (r *remote) findUnnamedNetns(ctx context.Context, here *Link) (name, path string, err error) {
+func (r *remote) findUnnamedNetns(ctx context.Context, here *Link) (name, path string, guessed bool, err error) {
 	p, err := r.ask(ctx, "netns", "seen", strings.ReplaceAll(`
 seen() {
 	if ids=$(lsns -n -r -t net -o NETNSID,PID 2>/dev/null); then
@@ -120,7 +142,7 @@ part seen seen
 		err = r.explain(p, "nsenter or ip")
 	}
 	if err != nil {
-		return "", "", err
+		return "", "", false, err
 	}
 	for line := range strings.Lines(string(p.out)) {
 		at, links, guess := strings.Cut(strings.TrimSpace(line), " ")
@@ -128,14 +150,14 @@ part seen seen
 			continue
 		}
 		if path != "" {
-			return "", "", r.fail(unavailable("network namespaces %s and %s both have a link that fits, give the pod's a name in /run/netns", path, at))
+			return "", "", false, r.fail(unavailable("network namespaces %s and %s both have a link that fits, give the pod's a name in /run/netns", path, at))
 		}
-		path = at
+		path, guessed = at, guess
 	}
 	if path == "" {
-		return "", "", r.fail(unavailable("network namespace %d is neither in /run/netns nor of a process seen there", *here.PeerNetns))
+		return "", "", false, r.fail(unavailable("network namespace %d is neither in /run/netns nor of a process seen there", *here.PeerNetns))
 	}
-	return path, path, nil
+	return path, path, guessed, nil
 }
 
 // counterpart reports whether links, as ip(8) prints them, include one that could be the other end of ours.

@@ -37,6 +37,8 @@ type run struct {
 	dpHash uint32 // selects the bucket of hashed groups
 	// fromOutside is set if the connection begins in the network outside.
 	fromOutside bool
+	replying    bool // the packet is the reply
+	length      int  // of the packets in bytes, Ethernet header included; 0: unknown
 	// backend is where the packet was first translated to, if anywhere.
 	backend netip.AddrPort
 }
@@ -64,7 +66,7 @@ func (r *run) follow(ctx context.Context, start location) (ending, error) {
 		hops    []journey.Hop
 		assumed []journey.Assumption
 	}
-	queue := []branch{{location: start}}
+	queue := []branch{{location: start, assumed: start.assumed}}
 	var best *ending
 	for n := 0; len(queue) > 0; n++ {
 		if n == maxLocations {
@@ -91,7 +93,7 @@ func (r *run) follow(ctx context.Context, start location) (ending, error) {
 				continue
 			}
 			e := o.end
-			e.hops, e.assumed = hops, assumed
+			e.hops, e.assumed = hops, slices.Concat(assumed, e.assumed)
 			if best == nil || better(e, best) {
 				best = e
 			}
@@ -168,6 +170,7 @@ func (r *run) visit(ctx context.Context, p location) ([]outcome, error) {
 		if err := r.leave(ctx, p, leaf, &o); err != nil {
 			return nil, err
 		}
+		r.metered(&o)
 		outcomes = append(outcomes, o)
 	}
 	return outcomes, nil
@@ -196,7 +199,7 @@ func (r *run) leave(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) 
 	case ovs.Failed:
 		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, journey.Cause{Kind: journey.OVSGivesUp, Detail: leaf.Reason})}
 	default:
-		if next, note := r.resolved(ctx, p, leaf); next != nil {
+		if next, note := r.resolved(ctx, p, leaf, o); next != nil {
 			o.next = next
 			addNote(o.hops, note)
 			return nil
@@ -218,7 +221,7 @@ func addNote(hops []journey.Hop, note string) {
 
 // resolved continues with a packet that waits for its next hop's MAC address, if that can be determined: ovn-controller
 // asks for it and sends the packet on once the reply comes.
-func (r *run) resolved(ctx context.Context, p location, leaf ovs.Leaf) (*location, string) {
+func (r *run) resolved(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) (*location, string) {
 	last, ok := lastStep(leaf)
 	if !ok || !asksForMAC(leaf) {
 		return nil, ""
@@ -227,13 +230,16 @@ func (r *run) resolved(ctx context.Context, p location, leaf ovs.Leaf) (*locatio
 	if !hop.IsValid() {
 		return nil, ""
 	}
-	mac, from := r.macOf(ctx, p.node, hop)
+	mac, from, sure := r.macOf(ctx, p.node, hop)
 	reply := fmt.Sprintf("and the reply is %s (%s)", mac, from)
 	if mac == "" {
 		if !r.asksOutside(p.node, leaf) || p.node.silent(ctx, hop) {
 			return nil, ""
 		}
 		mac, reply = anyMAC, "and a reply from outside is assumed"
+	}
+	if !sure {
+		o.assume(journey.Assumption{Kind: journey.NextHopAnswers, Nodes: []string{p.node.Name}, Objects: []string{hop.String()}})
 	}
 	next := last.Before
 	setMAC(&next, "eth_dst", mac)
@@ -257,28 +263,28 @@ func (v *nodeView) silent(ctx context.Context, a netip.Addr) bool {
 }
 
 // macOf finds a neighbour's MAC address: in OVN, on the node that has the address, and in what the node's kernel has
-// learned.
-func (r *run) macOf(ctx context.Context, n *nodeView, a netip.Addr) (mac, from string) {
+// learned. It is not sure if nothing was heard from the neighbour lately.
+func (r *run) macOf(ctx context.Context, n *nodeView, a netip.Addr) (mac, from string, sure bool) {
 	for _, p := range r.graph.PortsAt(a) {
 		if len(p.MACs) > 0 {
-			return p.MACs[0], "port " + p.Name
+			return p.MACs[0], "port " + p.Name, true
 		}
 	}
 	if holder := r.holder(a); holder != nil {
 		if v, err := r.view(ctx, holder); err == nil {
 			if mac := v.macAt(ctx, a); mac != "" {
-				return mac, "node " + holder.Name
+				return mac, "node " + holder.Name, true
 			}
 		}
 	}
 	if net, err := n.net(ctx); err == nil {
 		for _, x := range net.Neighbours {
 			if x.Addr == a && x.MAC != "" && x.State != "failed" {
-				return x.MAC, "neighbour of node " + n.Name
+				return x.MAC, "neighbour of node " + n.Name, x.State != "stale"
 			}
 		}
 	}
-	return "", ""
+	return "", "", false
 }
 
 // macAt returns the MAC address of the node's link that has an address.
@@ -336,6 +342,7 @@ func (r *run) atPort(ctx context.Context, at location, logical string, iface *to
 	v := journey.Verdict{Outcome: journey.Delivered, Node: at.node.Name, Port: name}
 	reached := name
 	link := ""
+	var assumed []journey.Assumption
 	if lsp := r.child(r.graph.PortByName(logical), &at.packet); lsp != nil {
 		reached, v.Port = lsp.Label(), lsp.Name
 		if lsp.Switch != nil {
@@ -349,15 +356,18 @@ func (r *run) atPort(ctx context.Context, at location, logical string, iface *to
 		}
 		if ok && lsp.Parent == "" && slices.Contains(lsp.Addresses, t.Dst.String()) {
 			link = iface.Name
-			if stopped := at.node.takes(ctx, link, t.Dst); stopped != nil {
+			if stopped := r.takes(ctx, at.node, link, t, r.replying); stopped != nil {
 				v.Outcome, v.Because = stopped.Outcome, stopped.Because
 			}
+		}
+		if link == "" || r.workload(ctx, at.node, link).pod == nil {
+			assumed = append(assumed, unseen(lsp))
 		}
 	}
 	if iface.LinkState == "down" && v.Outcome == journey.Delivered {
 		v.Outcome, v.Because = journey.Dropped, journey.Cause{Kind: journey.LinkDown, Link: iface.Name, Port: name}
 	}
-	return &ending{verdict: v, at: at, link: link, reached: reached + " on " + at.node.Name}
+	return &ending{verdict: v, at: at, link: link, assumed: assumed, reached: reached + " on " + at.node.Name}
 }
 
 func (d *deployment) owns(p *topology.Port, a netip.Addr) bool {

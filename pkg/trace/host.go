@@ -53,7 +53,9 @@ func (h *hostStep) do(ctx context.Context) {
 	if h.link != "" && !h.forUs(net) {
 		c := journey.Cause{Kind: journey.NotForHost}
 		if b := h.bridgeOn(h.node.Name, h.link); b != nil {
-			if cut, ok := noUplink(b); ok {
+			on := h.location
+			on.bridge = b.Name
+			if cut, ok := h.uplinkRefuses(ctx, on, b); ok {
 				c = cut
 			}
 		}
@@ -278,7 +280,7 @@ func (h *hostStep) neighbour(ctx context.Context, net *node.Network, dev string,
 			return n.MAC
 		}
 	}
-	mac, _ := h.macOf(ctx, h.node, a)
+	mac, _, _ := h.macOf(ctx, h.node, a)
 	return mac
 }
 

@@ -89,6 +89,8 @@ func byKind(r journey.Request, v journey.Verdict, port *topology.Port, offline b
 		return "ovnctl topology show svc:" + c.Address.String()
 	case journey.Isolated:
 		return cause.Shell("ovnctl", "topology", "show", "lsp:"+c.Port)
+	case journey.RoutedOutside:
+		return cause.Shell("ovn-nbctl", "lr-route-list", c.Datapath)
 	case journey.NoRouteBack, journey.RouteBackUnsure:
 		if v.Datapath == "" {
 			return "nft list ruleset  # on " + cause.Shell(v.Node)

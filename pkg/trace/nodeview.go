@@ -29,6 +29,7 @@ type location struct {
 	tunnel *journey.Encapsulation // the tunnel it came through; nil if none
 	// carries is the packet inside, if packet is the outer one of a tunnel; nil if it is not.
 	carries *tunnelled
+	assumed []journey.Assumption // about where it starts
 }
 
 // A nodeView is a node with what is needed to decode the numbers in its flows.
@@ -44,7 +45,7 @@ type nodeView struct {
 
 	network    *node.Network
 	networkErr error
-	pods       map[string]*node.PodNet   // by the node's end of the link
+	workloads  map[string]workload       // by the node's end of the link
 	ports      map[string]*topology.Port // by the link that carries them
 }
 

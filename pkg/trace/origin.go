@@ -43,7 +43,7 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (l
 	}
 	attached := carrier.Interfaces[i]
 	if port.Parent == "" { // else the owner has its address on a VLAN inside
-		if verdict := v.sends(ctx, attached.Interface, p.Src, p.Dst); verdict != nil {
+		if verdict := t.sends(ctx, v, attached.Interface, p.tuple(), false); verdict != nil {
 			verdict.Port = port.Name
 			return location{}, verdict
 		}
@@ -55,7 +55,11 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (l
 	if port.Parent != "" {
 		pkt.SetUint("dl_vlan", uint64(port.Tag))
 	}
-	return location{node: v, bridge: attached.Bridge, port: packet.PortID{Number: uint32(attached.OFPort)}, packet: pkt}, nil
+	start := location{node: v, bridge: attached.Bridge, port: packet.PortID{Number: uint32(attached.OFPort)}, packet: pkt}
+	if port.Parent != "" || t.workload(ctx, v, attached.Interface).pod == nil {
+		start.assumed = append(start.assumed, unseen(port))
+	}
+	return start, nil
 }
 
 // fromNode starts in a node's network stack.

@@ -2,35 +2,60 @@ package trace
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// pod reads the network namespace behind a link, once. It is nil if that is unreachable: the workload is then assumed
-// to be as OVN knows it.
-func (v *nodeView) pod(ctx context.Context, link string) *node.PodNet {
-	if pod, ok := v.pods[link]; ok {
-		return pod
+// A workload is what is attached to a node's link.
+type workload struct {
+	// pod is its network namespace; nil if that is unreachable: the workload is then assumed to be as OVN knows it.
+	pod *node.PodNet
+	// wrong is set if it is not what the link's port was made for.
+	wrong *journey.Cause
+}
+
+// workload reads the network namespace behind a link, once.
+func (t *tracer) workload(ctx context.Context, v *nodeView, link string) workload {
+	if w, ok := v.workloads[link]; ok {
+		return w
 	}
+	w := workload{}
 	pod, err := v.Host.Pod(ctx, link)
-	if err != nil || pod != nil && pod.Network == nil {
-		pod = nil
+	if err == nil && pod != nil && pod.Network != nil {
+		w = t.attached(v, link, pod)
 	}
-	// Interface numbers alone may match another container's namespace on the same host: the MAC address tells whether
-	// it is this pod's.
-	if port := v.ports[link]; pod != nil && port != nil && len(port.MACs) > 0 && !slices.Contains(port.MACs, pod.Link.MAC) {
-		pod = nil
+	if v.workloads == nil {
+		v.workloads = map[string]workload{}
 	}
-	if v.pods == nil {
-		v.pods = map[string]*node.PodNet{}
+	v.workloads[link] = w
+	return w
+}
+
+// attached compares the namespace behind a link with the link's port. The MAC address tells whether it is the port's: if
+// not, and the address is nowhere else in it, it is another port's, or has been changed. A namespace that was found by
+// interface numbers alone, or whose link has a master, is then no evidence.
+func (t *tracer) attached(v *nodeView, link string, pod *node.PodNet) workload {
+	port := v.ports[link]
+	if port == nil || len(port.MACs) == 0 || slices.Contains(port.MACs, pod.Link.MAC) {
+		return workload{pod: pod}
 	}
-	v.pods[link] = pod
-	return pod
+	inside := slices.ContainsFunc(pod.Network.Links, func(l node.Link) bool { return slices.Contains(port.MACs, l.MAC) })
+	if pod.Guessed || inside || pod.Link.Master != "" || pod.Link.MAC == "" {
+		return workload{}
+	}
+	for _, other := range t.graph.Ports {
+		if other != port && other.Switch != nil && other.Kind != topology.RouterPort && slices.Contains(other.MACs, pod.Link.MAC) {
+			return workload{wrong: &journey.Cause{Kind: journey.OtherWorkload, Link: link, Node: v.Name, Port: port.Name, Detail: other.Label()}}
+		}
+	}
+	return workload{wrong: &journey.Cause{Kind: journey.OtherMAC, Place: journey.InWorkload, Workload: workloadOf(port), MAC: pod.Link.MAC, Detail: port.MACs[0]}}
 }
 
 // inWorkload returns the verdict for a packet that cannot leave or enter the workload behind a link.
@@ -52,44 +77,150 @@ func workloadOf(p *topology.Port) journey.Workload {
 	return journey.Other
 }
 
-// sends checks whether the pod behind a link would send a packet at all. It is nil if it would.
-func (v *nodeView) sends(ctx context.Context, link string, src, dst netip.Addr) *journey.Verdict {
-	if verdict := v.takes(ctx, link, src); verdict != nil {
+// unseen returns the assumption about a workload that could not be looked at.
+func unseen(port *topology.Port) journey.Assumption {
+	return journey.Assumption{Kind: journey.Workloads, Objects: []string{port.Label()}}
+}
+
+// sends checks whether the workload behind a link would send a packet at all. It is nil if it would.
+func (t *tracer) sends(ctx context.Context, v *nodeView, link string, p packet.Tuple, reply bool) *journey.Verdict {
+	w := t.workload(ctx, v, link)
+	if verdict := v.has(w, link, p.Src); verdict != nil || w.pod == nil {
 		return verdict
 	}
-	pod := v.pod(ctx, link)
-	if pod == nil {
-		return nil
-	}
-	route, err := pod.Route(ctx, node.RouteQuery{Dst: dst, Src: src})
+	route, err := w.pod.Route(ctx, node.RouteQuery{Dst: p.Dst, Src: p.Src})
 	switch {
 	case err != nil || route.Type == "local":
 		return nil
 	case route.Type == "none":
-		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.NoRoute, Address: dst})
+		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.NoRoute, Address: p.Dst})
 	case route.Type != "unicast":
-		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.RouteRefuses, Address: dst, Detail: route.Type})
-	case route.Dev != pod.Link.Name:
-		return v.inWorkload(link, journey.Unknown, journey.Cause{Kind: journey.OtherInterface, Address: dst, Detail: route.Dev, Link: pod.Link.Name})
+		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.RouteRefuses, Address: p.Dst, Detail: route.Type})
+	case route.Dev != w.pod.Link.Name:
+		return v.inWorkload(link, journey.Unknown, journey.Cause{Kind: journey.OtherInterface, Address: p.Dst, Detail: route.Dev, Link: w.pod.Link.Name})
+	}
+	hop := p.Dst
+	if route.Via.IsValid() {
+		hop = route.Via
+	}
+	if c, wrong := t.nextHop(v, link, w.pod, hop, !route.Via.IsValid()); wrong {
+		return v.inWorkload(link, journey.Dropped, c)
+	}
+	return v.filtered(link, w.pod, p, reply, false)
+}
+
+// nextHop explains why a workload's packets do not get to its next hop: it sends them to a wrong MAC address, or takes
+// for a neighbour what is on another network.
+func (t *tracer) nextHop(v *nodeView, link string, pod *node.PodNet, hop netip.Addr, direct bool) (journey.Cause, bool) {
+	port := v.ports[link]
+	if port == nil || port.Switch == nil {
+		return journey.Cause{}, false
+	}
+	known, macs := t.onSwitch(port, hop)
+	for _, n := range pod.Network.Neighbours {
+		if n.Link != pod.Link.Name || n.Addr != hop || n.MAC == "" || n.State == "failed" || n.State == "incomplete" || len(macs) == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(macs, func(mac string) bool { return strings.EqualFold(mac, n.MAC) }) {
+			return journey.Cause{Kind: journey.WrongNeighbour, Address: hop, MAC: n.MAC, Detail: macs[0]}, true
+		}
+		return journey.Cause{}, false
+	}
+	if known || !direct {
+		return journey.Cause{}, false
+	}
+	c := journey.Cause{Kind: journey.NotOnLink, Address: hop, Detail: "by a route without a gateway"}
+	for _, a := range pod.Network.Addresses {
+		if a.Link == pod.Link.Name && a.Prefix.Contains(hop) {
+			c.Detail = "its address is " + a.Prefix.String()
+		}
+	}
+	return c, true
+}
+
+// onSwitch reports whether something on a port's switch may answer for an address, and the MAC addresses of the ports
+// that have it there.
+func (t *tracer) onSwitch(port *topology.Port, a netip.Addr) (known bool, macs []string) {
+	for _, p := range t.graph.PortsAt(a) {
+		on := p.Switch
+		if peer := t.graph.PeerOf(p); on == nil && peer != nil {
+			on = peer.Switch
+		}
+		if on != nil && on.UUID == port.Switch.UUID {
+			known, macs = true, append(macs, p.MACs...)
+		}
+	}
+	if known || a.IsLinkLocalUnicast() || t.virtual(a) || t.localnet(port.Switch) != nil {
+		return true, macs
+	}
+	for _, p := range t.graph.PortsOn(port.Switch.UUID) {
+		if p.UnknownAddresses || p.Options["arp_proxy"] != "" || p.VirtualParent != "" {
+			return true, macs
+		}
+	}
+	return slices.ContainsFunc(t.graph.NAT, func(n *topology.NAT) bool { return n.ExternalIP == a.String() }), macs
+}
+
+// takes checks whether the workload behind a link would accept a packet. It is nil if it would.
+func (t *tracer) takes(ctx context.Context, v *nodeView, link string, p packet.Tuple, reply bool) *journey.Verdict {
+	w := t.workload(ctx, v, link)
+	if verdict := v.has(w, link, p.Dst); verdict != nil || w.pod == nil {
+		return verdict
+	}
+	if verdict := v.filtered(link, w.pod, p, reply, true); verdict != nil {
+		return verdict
+	}
+	protocol := protocolName(p.Proto)
+	to := netip.AddrPortFrom(p.Dst, p.DstPort)
+	rules, known := w.pod.NAT()
+	if reply || protocol != "tcp" && protocol != "udp" || w.pod.Sockets == nil || !known || len(rules) > 0 || node.Receives(w.pod.Sockets, protocol, to) {
+		return nil
+	}
+	return v.inWorkload(link, journey.Rejected, journey.Cause{Kind: journey.NobodyListens, Service: fmt.Sprintf("%s %d", protocol, p.DstPort), Address: p.Dst})
+}
+
+// filtered returns the verdict for a packet that the workload's packet filter stops; nil if it passes.
+func (v *nodeView) filtered(link string, pod *node.PodNet, p packet.Tuple, reply, in bool) *journey.Verdict {
+	f := filterPacket(p, reply)
+	hooks := []string{"output", "postrouting"}
+	if f.Out = pod.Link.Name; in {
+		f.In, f.Out, hooks = pod.Link.Name, "", []string{"prerouting", "input"}
+	}
+	switch did, by := node.Filter(pod.Firewall, f, hooks...); did {
+	case node.FilterDrops:
+		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.Filtered, Detail: by})
+	case node.FilterRejects:
+		return v.inWorkload(link, journey.Rejected, journey.Cause{Kind: journey.Filtered, Detail: by})
 	}
 	return nil
 }
 
-// takes checks whether the pod behind a link has an address. It is nil if it has.
-func (v *nodeView) takes(ctx context.Context, link string, a netip.Addr) *journey.Verdict {
-	pod := v.pod(ctx, link)
-	if pod == nil {
+// filterPacket returns a packet as a packet filter sees it.
+func filterPacket(p packet.Tuple, reply bool) node.FilterPacket {
+	f := node.FilterPacket{Protocol: protocolName(p.Proto), Src: p.Src, Dst: p.Dst, SrcPort: p.SrcPort, DstPort: p.DstPort, Established: reply}
+	if p.Proto == packet.ProtoICMPv6 {
+		f.Protocol = "icmpv6"
+	}
+	return f
+}
+
+// has checks whether a workload is up and has an address. It is nil if so.
+func (v *nodeView) has(w workload, link string, a netip.Addr) *journey.Verdict {
+	if w.wrong != nil {
+		return &journey.Verdict{Outcome: journey.Dropped, Node: v.Name, Because: *w.wrong}
+	}
+	if w.pod == nil {
 		return nil
 	}
-	if !pod.Link.Up {
-		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.LinkDown, Link: pod.Link.Name})
+	if !w.pod.Link.Up {
+		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.LinkDown, Link: w.pod.Link.Name})
 	}
-	if slices.ContainsFunc(pod.Network.Addresses, func(x node.Address) bool { return x.Prefix.Addr() == a }) {
+	if slices.ContainsFunc(w.pod.Network.Addresses, func(x node.Address) bool { return x.Prefix.Addr() == a }) {
 		return nil
 	}
 	var has []string
-	for _, x := range pod.Network.Addresses {
-		if x.Link == pod.Link.Name && x.Scope == "global" && x.Prefix.Addr().Is4() == a.Is4() {
+	for _, x := range w.pod.Network.Addresses {
+		if x.Link == w.pod.Link.Name && x.Scope == "global" && x.Prefix.Addr().Is4() == a.Is4() {
 			has = append(has, x.Prefix.Addr().String())
 		}
 	}

@@ -55,7 +55,7 @@ func (t *tracer) openflow(ctx context.Context, ask *question, paths int) []journ
 	seen := map[string]bool{}
 	paths = max(paths, len(ask.backends))
 	for hash := uint32(1); hash <= maxHashes; hash++ {
-		r := &run{tracer: t, ct: &ovs.Conntrack{}, dpHash: hash, fromOutside: ask.from.Kind == topology.KindExternal}
+		r := &run{tracer: t, ct: &ovs.Conntrack{}, dpHash: hash, length: ask.request.Length, fromOutside: ask.from.Kind == topology.KindExternal}
 		b := r.connection(ctx, start, func(path string) bool {
 			known := seen[path]
 			seen[path] = true
@@ -151,7 +151,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 // reply follows the reply from where the packet arrived, if one is sent at all.
 func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (ending, error) {
 	start := forward.at
-	start.packet = packet
+	start.packet, r.replying = packet, true
 	t, _ := packet.Tuple()
 	var stopped *journey.Verdict
 	switch {
@@ -160,7 +160,7 @@ func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (en
 			stopped.Node, stopped.Datapath = start.node.Name, lastRouter(forward.hops)
 		}
 	case forward.link != "":
-		if stopped = start.node.sends(ctx, forward.link, t.Src, t.Dst); stopped != nil {
+		if stopped = r.sends(ctx, start.node, forward.link, t, true); stopped != nil {
 			stopped.Port = forward.verdict.Port
 		}
 		r.byGateway(r.graph.PortByName(forward.verdict.Port), &start.packet)

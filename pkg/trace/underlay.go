@@ -15,6 +15,16 @@ import (
 
 // outside takes a packet that leaves by an uplink to the node that owns its destination, or to the network outside.
 func (r *run) outside(ctx context.Context, at location, link string, o *outcome) error {
+	stop := func(c journey.Cause) error {
+		o.end = &ending{at: at, verdict: journey.Verdict{Outcome: journey.Dropped, Node: at.node.Name, Datapath: at.bridge, Port: link, Because: c}}
+		return nil
+	}
+	if c, ok := r.tooSmall(ctx, at, at.node, link); ok {
+		return stop(c)
+	}
+	if c, ok := r.inOtherVLAN(ctx, at, link); ok {
+		return stop(c)
+	}
 	t, ok := at.packet.Tuple()
 	if at.carries != nil {
 		return r.toNode(ctx, at, at.carries.to.node.Node, o)
@@ -25,6 +35,7 @@ func (r *run) outside(ctx context.Context, at location, link string, o *outcome)
 		}
 		if v := r.notOutside(t.Dst, protocolName(t.Proto), t.DstPort); v != nil && r.holder(t.Dst) == nil {
 			v.Node, v.Datapath = at.node.Name, lastRouter(o.hops)
+			v.Because = r.routedOut(ctx, at.node, o.hops, v.Because)
 			o.end = &ending{verdict: *v, at: at}
 			return nil
 		}
@@ -54,6 +65,12 @@ func (r *run) toNode(ctx context.Context, at location, n *cluster.Node, o *outco
 	if c, cut := noUplink(r.bridgeOn(n.Name, bridge)); cut {
 		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: n.Name, Because: c}}
 		return nil
+	}
+	if _, iface := r.bridgePort(n.Name, bridge, port.Number); iface != nil {
+		if c, small := r.tooSmall(ctx, at, v, iface.Name); small {
+			o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: n.Name, Datapath: bridge, Because: c}}
+			return nil
+		}
 	}
 	frame := fresh(at.packet)
 	if c, wrong := r.wrongNeighbour(ctx, at, v, t.Dst); wrong {

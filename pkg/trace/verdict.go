@@ -138,6 +138,7 @@ func (r *run) dropCause(p location, last ovs.Step, step journey.Step, leaf ovs.L
 		c.Kind = journey.Denied
 	case r.withoutBackends(step.Object, t):
 		c.Kind, c.Detail = journey.NoBackends, joinPort(t.Dst, t.DstPort)
+	case step.Logical == nil && step.Pipeline == "physical" && r.notMapped(&c, p, leaf):
 	case out != nil && step.Logical == nil && step.Pipeline == "physical":
 		r.noOutput(&c, p, last, leaf, out)
 	case strings.Contains(step.Stage, "l2_lkup"), strings.Contains(step.Stage, "l2_unknown"):
@@ -160,6 +161,15 @@ func (r *run) dropCause(p location, last ovs.Step, step journey.Step, leaf ovs.L
 		c.Kind, c.Detail = journey.OpenFlowDrops, last.MatchText
 	}
 	return c
+}
+
+// notMapped handles a switch whose physical network is not on the node.
+func (r *run) notMapped(c *journey.Cause, p location, leaf ovs.Leaf) bool {
+	why, ok := r.unmapped(p.node, leaf.Packet.Uint("metadata"))
+	if ok {
+		*c = why
+	}
+	return ok
 }
 
 // insecure handles a port whose port security rejects a packet.

@@ -68,6 +68,9 @@ var words = map[journey.CauseKind]string{
 
 	journey.VLANMismatch:   "port {link} of bridge {bridge} on {node} is in VLAN {detail}, and the packet is not",
 	journey.VLANUnknown:    "the packet comes in with the tag of VLAN {detail}, which {link} on {node} has no interface for",
+	journey.LeavesInVLAN:   "it leaves by {link} on {node} with the tag of VLAN {detail}, but its next hop {mac} is there in VLAN {service}",
+	journey.RoutedOutside:  "router {datapath} sends packets for {address} to the network outside: it has no route to the pods",
+	journey.NoMapping:      "node {node} has no bridge for the physical network {detail} of port {port}",
 	journey.BondDown:       "no member of bond {link} of bridge {bridge} on {node} is enabled[: {detail}]",
 	journey.PortBlocked:    "port {link} of bridge {bridge} on {node} does not pass packets: {detail}",
 	journey.TunnelNotTaken: "Open vSwitch on {node} takes no tunnel packets for {address} on bridge {bridge}",
@@ -75,11 +78,11 @@ var words = map[journey.CauseKind]string{
 	journey.SameMAC:        "nodes {node} and {chassis} have the same MAC address {mac} on the underlay",
 	journey.Filtered:       "the {who}'s packet filter drops it: {detail}",
 	journey.NobodyListens:  "nothing in the {who} listens on {service}[ at {address}]",
-	journey.NotOnLink:      "the {who} takes {address} for a neighbour (its address is {detail}), but it is not on its switch",
+	journey.NotOnLink:      "the {who} takes {address} for a neighbour ({detail}), but it is not on its switch",
 	journey.OtherWorkload:  "interface {link} on {node} carries port {port}, but what is attached to it is {detail}",
 	journey.OtherMAC:       "the {who} has the MAC address {mac}, not {detail} of its port",
 	journey.OverRate:       "it is larger than {object} lets pass at once: {detail}",
-	journey.LinkTooSmall:   "it needs {detail} bytes on {link} on {node}, more than its MTU",
+	journey.LinkTooSmall:   "it is larger than {link} on {node} lets pass: {detail} bytes",
 	journey.ManagementDown: "interface {link} of node {node}, by which the host reaches {address}, is down",
 
 	journey.NoTunnelNode:    "no known node has the tunnel address {address}",

@@ -1,0 +1,132 @@
+//go:build lab
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+)
+
+// TestTraceBeneath breaks what OVN rests on, in one way after the other: bridges, links, hosts and pods. The verdict must
+// be what packets do, and its cause must name what was broken; what no node's state shows must be among the assumptions.
+// Each run makes a third of the faults, chosen by OVNCTL_TURN; OVNCTL_FAULTS=all makes all.
+func TestTraceBeneath(t *testing.T) {
+	turn := int(time.Now().Unix() / (24 * 60 * 60))
+	if text := os.Getenv("OVNCTL_TURN"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			t.Fatalf("OVNCTL_TURN=%s: not a number", text)
+		}
+		turn = n
+	}
+	all := os.Getenv("OVNCTL_FAULTS") == "all"
+	t.Logf("OVNCTL_TURN=%d", turn)
+	l := labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
+	for i, f := range beneathFaults(l) {
+		if !all && (i+turn)%3 != 0 {
+			continue
+		}
+		if !t.Run(f.name, func(t *testing.T) { f.try(t, l) }) { // what it left behind is not the next one's
+			l = labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
+		}
+	}
+}
+
+// assumed is for a loss that no node's state shows: the packet is said to be delivered, on an assumption.
+func (a faultAsk) assumed(text string) faultAsk {
+	a.says, a.cause, a.lost = journey.Delivered, text, true
+	return a
+}
+
+// identity is the command that gives the interface of a pod what makes it another's.
+func identity(p, other lab.Pod) string {
+	text := "ovs-vsctl set Interface " + p.Link
+	for key, value := range other.Interface {
+		text += fmt.Sprintf(" 'external_ids:%s=\"%s\"'", key, value)
+	}
+	return text
+}
+
+// healed waits until a node reaches the others over the underlay again.
+const healed = "; for a in 172.30.0.11 172.30.0.12 172.30.0.13; do i=0; until ping -q -c1 -W1 $a >/dev/null; do i=$((i+1)); test $i -lt 30; done; done"
+
+func beneathFaults(l *lab.Lab) []fault {
+	web1, _ := l.Topology.Pod("shop/web-1")
+	web2, _ := l.Topology.Pod("shop/web-2")
+	client, _ := l.Topology.Pod("shop/client")
+	q := func(proto, from, to, cause string) faultAsk { return ask(l, proto, from, to, cause) }
+	cut := func(proto, from, to, cause string) faultAsk { return ask(l, proto, from, to, cause).with("--sb", l.SB()) }
+	bond := func(options string) string {
+		return "ip link add b1 type veth peer name b1x; ip link set b1 up; ip link set b1x up; ovs-vsctl del-port br-ex eth0 -- add-bond br-ex bond0 eth0 b1 " + options
+	}
+	const noBond = "ip link set eth0 up; ovs-vsctl del-port br-ex bond0 -- add-port br-ex eth0; ip link del b1" + healed
+	const wrongMAC = "02:00:00:00:00:99"
+	return []fault{
+		{name: "VLAN tag on the uplink", on: "node1", breaks: "ovs-vsctl set port eth0 tag=100", mends: "ovs-vsctl remove port eth0 tag 100" + healed, still: true, asks: []faultAsk{
+			cut("tcp", "shop/client", "shop/web-2", "port eth0 of bridge br-ex on node1 is in VLAN 100"),
+			cut("tcp", "shop/web-2", "shop/client", "VLAN 100"),
+			cut("icmp", "shop/client", "internet", "VLAN 100"),
+			cut("tcp", "shop/client", "shop/web-1", ""),
+		}},
+		{name: "underlay drops one way", on: "fab", still: true,
+			breaks: "nft add table bridge t; nft 'add chain bridge t f { type filter hook forward priority 0; }'; nft add rule bridge t f iifname node2 oifname node1 udp dport 6081 drop",
+			mends:  "nft delete table bridge t",
+			asks:   []faultAsk{q("tcp", "shop/client", "shop/web-2", "").assumed("the physical network between node1 and node2"), q("tcp", "shop/client", "shop/web-3", "")}},
+		{name: "node2 has the MAC address of node1", on: "node2", breaks: "ovs-vsctl set bridge br-ex other_config:hwaddr='\"0a:58:ac:1e:00:0b\"'; sleep 1", still: true,
+			mends: "ovs-vsctl set bridge br-ex other_config:hwaddr='\"0a:58:ac:1e:00:0c\"'; ip neigh flush dev br-ex" + healed,
+			asks:  []faultAsk{cut("tcp", "shop/client", "shop/web-2", "nodes node1 and node2 have the same MAC address 0a:58:ac:1e:00:0b")}},
+		acl("router policy", "lr-policy-add ovn_cluster_router 2000 'ip4.dst == 10.244.2.5' drop", "lr-policy-del ovn_cluster_router 2000 'ip4.dst == 10.244.2.5'",
+			q("tcp", "shop/client", "shop/web-2", "routing policy 2000")),
+		acl("discard route", "lr-route-add ovn_cluster_router 10.244.2.5/32 discard", "lr-route-del ovn_cluster_router 10.244.2.5/32",
+			q("tcp", "shop/client", "shop/web-2", "10.244.2.5")),
+		acl("route back from outside", "lr-route-del GR_node1 10.244.0.0/16", "lr-route-add GR_node1 10.244.0.0/16 100.64.0.1", q("icmp", "shop/client", "internet", "GR_node1")),
+		acl("default route", "lr-route-del GR_node1 0.0.0.0/0", "lr-route-add GR_node1 0.0.0.0/0 172.30.0.1 rtoe-GR_node1", q("icmp", "shop/client", "internet", "no route to 203.0.113.10")),
+		acl("source NAT", "lr-nat-del GR_node1 snat 10.244.0.0/16", "lr-nat-add GR_node1 snat 172.30.0.111 10.244.0.0/16", q("icmp", "shop/client", "internet", "10.244.1.6")),
+		acl("VLAN tag of the localnet port", "set Logical_Switch_Port br-ex_node1 tag=100", "clear Logical_Switch_Port br-ex_node1 tag", q("icmp", "shop/client", "internet", "VLAN 100")),
+		acl("port security", "lsp-set-port-security shop_client '"+client.MAC+" 10.244.1.99'", "lsp-set-port-security shop_client '"+client.MAC+" 10.244.1.6 fd00:10:244:1::6'",
+			q("tcp", "shop/client", "shop/web-2", "port security")),
+		acl("backends where nobody listens", "set Load_Balancer Service_shop/self_TCP_cluster 'vips:\"10.96.0.11:80\"=\"10.244.1.5:8081\"'",
+			"set Load_Balancer Service_shop/self_TCP_cluster 'vips:\"10.96.0.11:80\"=\"10.244.1.5:8080\"'", q("tcp", "shop/client", "shop/self", "listens on tcp 8081")),
+		acl("QoS", "qos-add node1 from-lport 100 'inport == \"shop_client\"' rate=1 burst=1", "qos-del node1", q("udp", "shop/client", "shop/web-2", "rate"), q("udp", "shop/client", "shop/web-2", "QoS").with("--length", "1000").isDropped()),
+		{name: "port no-forward", on: "node2", breaks: "ovs-ofctl mod-port br-int " + web2.Link + " no-forward", mends: "ovs-ofctl mod-port br-int " + web2.Link + " forward",
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "NO_FWD")}},
+		{name: "flow of the bridge drops tunnels", on: "node2", still: true, breaks: "ovs-ofctl add-flow br-ex priority=1000,udp,tp_dst=6081,in_port=eth0,actions=drop", mends: "ovs-ofctl --strict del-flows br-ex priority=1000,udp,tp_dst=6081,in_port=eth0",
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "of table 0 of bridge br-ex drops it"), q("tcp", "shop/web-2", "shop/client", "of table 0 of bridge br-ex drops it")}},
+		{name: "pod with a wrong neighbour", on: "shop/client", breaks: "ip neigh replace 10.244.1.1 lladdr " + wrongMAC + " dev eth0 nud permanent", mends: "ip neigh del 10.244.1.1 dev eth0",
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "sends packets for 10.244.1.1 to "+wrongMAC), q("tcp", "shop/web-2", "shop/client", wrongMAC), q("tcp", "shop/client", "shop/web-1", "")}},
+		{name: "blackhole in the pod", on: "shop/client", breaks: "ip route add blackhole 10.244.2.5/32", mends: "ip route del blackhole 10.244.2.5/32", asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "blackhole")}},
+		{name: "packet filter in the pod", on: "shop/web-2", breaks: "nft add table ip f; nft 'add chain ip f in { type filter hook input priority 0; policy drop; }'", mends: "nft delete table ip f",
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "packet filter drops it"), q("tcp", "shop/client", "shop/web-2", "").v6()}},
+		{name: "wrong neighbour of the host", on: "node1", still: true, breaks: "ip neigh replace 172.30.0.12 lladdr " + wrongMAC + " dev br-ex nud permanent", mends: "ip neigh del 172.30.0.12 dev br-ex",
+			asks: []faultAsk{q("icmp", "node1", "node2", wrongMAC), q("tcp", "shop/client", "shop/web-2", "")}},
+		{name: "rule to a blackhole", on: "node1", still: true, breaks: "ip route add blackhole default table 99; ip rule add to 10.244.2.0/24 lookup 99", mends: "ip rule del to 10.244.2.0/24 lookup 99; ip route del blackhole default table 99",
+			asks: []faultAsk{q("icmp", "node1", "shop/web-2", "blackhole")}},
+		{name: "gateway silent", on: "fab", still: true, breaks: "ip addr del 172.30.0.1/24 dev under; ip netns exec " + l.Prefix + "-node1 ping -q -c1 -W1 203.0.113.10 || true; ovn-sbctl --db=" + l.SB() + " --all destroy MAC_Binding; sleep 3", mends: "ip addr add 172.30.0.1/24 dev under",
+			asks: []faultAsk{q("icmp", "shop/client", "internet", "")}},
+		{name: "interface ids swapped", on: "node1", breaks: identity(client, web1) + "; " + identity(web1, client),
+			mends: identity(client, client) + "; " + identity(web1, web1),
+			asks:  []faultAsk{q("tcp", "shop/client", "shop/web-2", "what is attached to it is shop/web-1"), q("tcp", "shop/web-2", "shop/client", "what is attached to it is shop/web-1")}},
+		{name: "pod with a wide mask", on: "shop/client", breaks: "ip addr del 10.244.1.6/24 dev eth0; ip addr add 10.244.1.6/16 dev eth0; ip route add default via 10.244.1.1",
+			mends: "ip addr del 10.244.1.6/16 dev eth0; ip addr add 10.244.1.6/24 dev eth0; ip route add default via 10.244.1.1",
+			asks:  []faultAsk{q("tcp", "shop/client", "shop/web-2", "10.244.1.6/16"), q("tcp", "shop/web-2", "shop/client", "10.244.1.6/16"), q("tcp", "shop/client", "shop/web-1", "")}},
+		{name: "LACP without a partner", on: "node1", still: true, breaks: bond("lacp=active") + "; sleep 2", mends: noBond, asks: []faultAsk{cut("tcp", "shop/client", "shop/web-2", "no member of bond bond0"), cut("tcp", "shop/web-2", "shop/client", "bond0")}},
+		{name: "bond with both members down", on: "node1", still: true, breaks: bond("") + "; ip link set eth0 down; ip link set b1 down; sleep 1", mends: noBond, asks: []faultAsk{cut("tcp", "shop/client", "shop/web-2", "bond0")}},
+		acl("stateless", "acl-add node1 from-lport 1002 'inport == \"shop_client\" && tcp' allow-stateless", "acl-del node1 from-lport 1002 'inport == \"shop_client\" && tcp'", q("tcp", "shop/client", "shop/self", "")),
+		{name: "management port down", on: "node1", still: true, breaks: "ip link set ovn-k8s-mp0 down", mends: "ip link set ovn-k8s-mp0 up; ip route replace 10.244.0.0/16 via 10.244.1.1 dev ovn-k8s-mp0; ip route replace 10.96.0.0/16 via 10.244.1.1 dev ovn-k8s-mp0; ip addr add fd00:10:244:1::2/64 dev ovn-k8s-mp0 nodad 2>/dev/null || true; ip -6 route replace fd00:10:244::/48 via fd00:10:244:1::1; ip -6 route replace fd00:10:96::/112 via fd00:10:244:1::1",
+			asks: []faultAsk{q("tcp", "node1", "shop/web-2", "ovn-k8s-mp0").isDropped(), q("tcp", "node1", "shop/client", "ovn-k8s-mp0").isDropped()}},
+		{name: "link of the pod down on the host", on: "node2", still: true, breaks: "ip link set " + web2.Link + " down; sleep 1", mends: "ip link set " + web2.Link + " up; sleep 1", asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "down")}},
+		{name: "pod in another bridge", on: "node2", breaks: "ovs-vsctl del-port " + web2.Link + " -- add-port br-ex " + web2.Link + " -- set Interface " + web2.Link + " external_ids:iface-id=shop_web-2", mends: "ovs-vsctl del-port " + web2.Link + "; " + plug(web2),
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "shop_web-2")}},
+		acl("network name with a typo", "set Logical_Switch_Port br-ex_node1 options:network_name=physnte", "set Logical_Switch_Port br-ex_node1 options:network_name=physnet", q("icmp", "shop/client", "internet", "physnte")),
+		{name: "blackhole that counts for the kernel alone", on: "node1", still: true, breaks: "ip route add blackhole 172.30.0.12/32", mends: "ip route del blackhole 172.30.0.12/32", asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", ""), q("tcp", "shop/web-2", "shop/client", "")}},
+	}
+}
+
+func (a faultAsk) isDropped() faultAsk { a.says = journey.Dropped; return a }

@@ -1,0 +1,146 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+// inOtherVLAN reports whether a packet leaves for a next hop that the bridge has learned on the uplink in another VLAN
+// than the packet's, and only there.
+func (r *run) inOtherVLAN(ctx context.Context, at location, link string) (journey.Cause, bool) {
+	text, err := at.node.Host.Control(ctx, "ovs-vswitchd", "fdb/show", at.bridge)
+	if err != nil {
+		return journey.Cause{}, false
+	}
+	vlan, mac := uint16(at.packet.Uint("dl_vlan")), macText(at.packet, "eth_dst")
+	var learned []string
+	for line := range strings.Lines(text) {
+		e, err := openflow.ParseFDBEntry(strings.TrimSpace(line))
+		if err != nil || !strings.EqualFold(e.MAC, mac) || e.Port.Number != at.port.Number {
+			continue
+		}
+		if e.VLAN == vlan {
+			return journey.Cause{}, false
+		}
+		learned = append(learned, number(int(e.VLAN)))
+	}
+	if len(learned) == 0 || vlan == 0 {
+		return journey.Cause{}, false
+	}
+	return journey.Cause{Kind: journey.LeavesInVLAN, Link: link, Node: at.node.Name, Bridge: at.bridge, MAC: mac, Detail: number(int(vlan)), Service: strings.Join(learned, ", ")}, true
+}
+
+// managementDown reports whether a host's packet leaves for the network outside because the host's port on the overlay
+// is down.
+func (r *run) managementDown(ctx context.Context, v *nodeView, dst netip.Addr) (journey.Cause, bool) {
+	h := r.hosts.byChassis[v.SystemID]
+	net, err := v.net(ctx)
+	if h == nil || h.port == nil || err != nil || !r.onOverlay(dst) {
+		return journey.Cause{}, false
+	}
+	for link, port := range v.ports {
+		if l := net.Link(link); port.Name == h.port.Name && (l == nil || !l.Up) {
+			return journey.Cause{Kind: journey.ManagementDown, Link: link, Node: v.Name, Address: dst}, true
+		}
+	}
+	return journey.Cause{}, false
+}
+
+// routedOut explains why a packet for a pod is on the network outside: the host's port on the overlay is down, or a
+// router has no route to the pod.
+func (r *run) routedOut(ctx context.Context, v *nodeView, hops []journey.Hop, c journey.Cause) journey.Cause {
+	router := lastRouter(hops)
+	if router == "" {
+		if why, ok := r.managementDown(ctx, v, c.Address); ok {
+			return why
+		}
+		return c
+	}
+	if c.Kind == journey.Isolated && r.replying {
+		return journey.Cause{Kind: journey.RoutedOutside, Place: journey.Outside, Datapath: router, Address: c.Address}
+	}
+	return c
+}
+
+// unmapped explains that a switch's physical network has no bridge on a node.
+func (r *run) unmapped(v *nodeView, datapath uint64) (journey.Cause, bool) {
+	d := v.names.Datapath(datapath)
+	n := r.graph.NodeByName(v.Name)
+	if d == nil || n == nil {
+		return journey.Cause{}, false
+	}
+	port := r.localnet(&topology.Ref{UUID: string(d.NB)})
+	if port == nil {
+		return journey.Cause{}, false
+	}
+	name := port.Options["network_name"]
+	if slices.ContainsFunc(n.BridgeMappings, func(m topology.BridgeMapping) bool { return m.Network == name }) {
+		return journey.Cause{}, false
+	}
+	return journey.Cause{Kind: journey.NoMapping, Node: v.Name, Port: port.Name, Detail: name}, true
+}
+
+// metered looks at the QoS rules on a path. A packet larger than a rule's burst never passes; others do as long as the
+// traffic keeps within the rate.
+func (r *run) metered(o *outcome) {
+	for _, h := range o.hops {
+		for _, s := range h.Steps {
+			if s.Object == nil || s.Object.Kind != "QoS" {
+				continue
+			}
+			row, ok := s.Object.Row.(nb.QoS)
+			rate, burst := row.Bandwidth["rate"], row.Bandwidth["burst"]
+			if !ok || rate == 0 {
+				continue
+			}
+			if burst > 0 && r.length*8 > burst*1000 {
+				c := journey.Cause{Kind: journey.OverRate, Object: s.Object, Detail: fmt.Sprintf("burst %d kilobits", burst)}
+				o.next, o.end = nil, &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: h.Node, Datapath: h.Datapath, Stage: s.Stage, Object: s.Object, Because: c}}
+				return
+			}
+			o.assume(journey.Assumption{Kind: journey.WithinRate, Nodes: []string{h.Node}, Objects: []string{fmt.Sprintf("%d kbps of %s %s", rate, s.Object.Kind, s.Object.Name)}})
+		}
+	}
+}
+
+// overhead is the bytes that a tunnel adds to the IP packets on its way, with the Ethernet header inside: Geneve with
+// the one option of OVN, over IPv4 and IPv6.
+func overhead(kind string, v6 bool) int {
+	n := 20 + 8 + 8 + 14
+	if v6 {
+		n += 20
+	}
+	if kind == "geneve" {
+		n += 8
+	}
+	return n
+}
+
+// tooSmall reports whether a packet of the requested length is larger than the MTU of a link that it leaves or arrives
+// by.
+func (r *run) tooSmall(ctx context.Context, at location, v *nodeView, link string) (journey.Cause, bool) {
+	net, err := v.net(ctx)
+	if err != nil || r.length == 0 {
+		return journey.Cause{}, false
+	}
+	need := r.length - ethernetHeader
+	if c := at.carries; c != nil {
+		need += overhead(c.to.tunnel.Type, at.packet.Meets(packet.NeedsIPv6))
+	}
+	l := net.Link(link)
+	if l == nil || need <= l.MTU {
+		return journey.Cause{}, false
+	}
+	return journey.Cause{Kind: journey.LinkTooSmall, Link: link, Node: v.Name, Detail: fmt.Sprintf("%d of %d", need, l.MTU)}, true
+}
+
+const ethernetHeader = 14
