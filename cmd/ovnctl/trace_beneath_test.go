@@ -62,7 +62,9 @@ func beneathFaults(l *lab.Lab) []fault {
 	web2, _ := l.Topology.Pod("shop/web-2")
 	client, _ := l.Topology.Pod("shop/client")
 	q := func(proto, from, to, cause string) faultAsk { return ask(l, proto, from, to, cause) }
-	cut := func(proto, from, to, cause string) faultAsk { return ask(l, proto, from, to, cause).with("--sb", l.SB()) }
+	cut := func(proto, from, to, cause string) faultAsk {
+		return ask(l, proto, from, to, cause).with("--sb", l.SB())
+	}
 	bond := func(options string) string {
 		return "ip link add b1 type veth peer name b1x; ip link set b1 up; ip link set b1x up; ovs-vsctl del-port br-ex eth0 -- add-bond br-ex bond0 eth0 b1 " + options
 	}
@@ -108,8 +110,11 @@ func beneathFaults(l *lab.Lab) []fault {
 			asks: []faultAsk{q("icmp", "node1", "node2", wrongMAC), q("tcp", "shop/client", "shop/web-2", "")}},
 		{name: "rule to a blackhole", on: "node1", still: true, breaks: "ip route add blackhole default table 99; ip rule add to 10.244.2.0/24 lookup 99", mends: "ip rule del to 10.244.2.0/24 lookup 99; ip route del blackhole default table 99",
 			asks: []faultAsk{q("icmp", "node1", "shop/web-2", "blackhole")}},
-		{name: "gateway silent", on: "fab", still: true, breaks: "ip addr del 172.30.0.1/24 dev under; ip netns exec " + l.Prefix + "-node1 ping -q -c1 -W1 203.0.113.10 || true; ovn-sbctl --db=" + l.SB() + " --all destroy MAC_Binding; sleep 3", mends: "ip addr add 172.30.0.1/24 dev under",
+		{name: "gateway silent", on: "fab", still: true, breaks: "ip addr del 172.30.0.1/24 dev under; ip netns exec " + l.Prefix + "-node1 sh -c 'ip neigh flush to 172.30.0.1; ping -q -c1 -W3 203.0.113.10 || true'; ovn-sbctl --db=" + l.SB() + " --all destroy MAC_Binding; sleep 1", mends: "ip addr add 172.30.0.1/24 dev under",
 			asks: []faultAsk{q("icmp", "shop/client", "internet", "")}},
+		{name: "gateway silent, and not asked", on: "fab", still: true, mends: "ip addr add 172.30.0.1/24 dev under",
+			breaks: "ip addr del 172.30.0.1/24 dev under; ip netns exec " + l.Prefix + "-node1 ip neigh flush to 172.30.0.1; ovn-sbctl --db=" + l.SB() + " --all destroy MAC_Binding; sleep 1",
+			asks:   []faultAsk{q("icmp", "shop/client", "internet", "").assumed("172.30.0.1 answers")}},
 		{name: "interface ids swapped", on: "node1", breaks: identity(client, web1) + "; " + identity(web1, client),
 			mends: identity(client, client) + "; " + identity(web1, web1),
 			asks:  []faultAsk{q("tcp", "shop/client", "shop/web-2", "what is attached to it is shop/web-1"), q("tcp", "shop/web-2", "shop/client", "what is attached to it is shop/web-1")}},

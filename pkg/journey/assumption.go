@@ -48,7 +48,7 @@ func Assume(list []Assumption, more ...Assumption) []Assumption {
 }
 
 func union(a, b []string) []string {
-	all := slices.Concat([]string{}, a, b)
+	all := append(append([]string{}, a...), b...)
 	slices.SortFunc(all, strings.Compare)
 	return slices.Compact(all)
 }

@@ -25,6 +25,7 @@ func TestCauses(t *testing.T) {
 		Owner: decode.Owner{CMS: decode.OVNKubernetes, Kind: "Service", Namespace: "shop", Name: "web"}}
 	route := &decode.Object{Kind: "route", UUID: "0badcafe-5", Text: "route 10.0.0.0/8 via discard (router r1)"}
 	other := &decode.Object{Kind: "NAT", UUID: "0badcafe-6", Text: "NAT snat 10.0.0.1 as 1.1.1.1"}
+	rule := &decode.Object{Kind: "QoS", UUID: "0badcafe-7", Text: "QoS rule, if ip"}
 	traffic := &journey.Traffic{Service: "tcp 8080", Src: from, Dst: to, From: "shop/client"}
 	const (
 		port    = "ovnctl topology show lsp:p1"
@@ -116,6 +117,27 @@ func TestCauses(t *testing.T) {
 		{journey.Cause{Kind: journey.RouteBackUnsure, Address: from, Place: journey.Outside}, "the packet leaves with the private address 10.244.1.6, which nothing translates: whether the network outside has a route back is unknown", "ovn-nbctl lr-nat-list r1"},
 		{journey.Cause{Kind: journey.NobodyAnswers, Address: to, Place: journey.Outside}, "nothing answers for 10.244.3.7 on the underlay", "ovnctl topology show"},
 		{journey.Cause{Kind: journey.NoRouteIn, Address: to, Place: journey.Outside}, "nothing answers for 10.244.3.7 on the underlay, and the network outside has no route to a private address", "ovnctl topology show"},
+
+		{journey.Cause{Kind: journey.VLANMismatch, Link: "eth0", Bridge: "br-ex", Node: "node1", Detail: "100"}, "port eth0 of bridge br-ex on node1 is in VLAN 100, and the packet is not", "ovs-vsctl list Port eth0  # on node1"},
+		{journey.Cause{Kind: journey.VLANUnknown, Link: "br-ex", Node: "node1", Detail: "100"}, "the packet comes in with the tag of VLAN 100, which br-ex on node1 has no interface for", "ip -d link show br-ex  # on node1"},
+		{journey.Cause{Kind: journey.LeavesInVLAN, Link: "eth0", Bridge: "br-ex", Node: "node1", MAC: "0a:00:00:00:00:01", Detail: "100", Service: "0"}, "it leaves by eth0 on node1 with the tag of VLAN 100, but its next hop 0a:00:00:00:00:01 is there in VLAN 0", "ovs-appctl fdb/show br-ex  # on node1"},
+		{journey.Cause{Kind: journey.RoutedOutside, Place: journey.Outside, Datapath: "GR_node1", Address: from}, "router GR_node1 sends packets for 10.244.1.6 to the network outside: it has no route to the pods", "ovn-nbctl lr-route-list GR_node1"},
+		{journey.Cause{Kind: journey.NoMapping, Node: "node1", Detail: "physnet"}, "node node1 has no bridge for the physical network physnet of port p1", "ovs-vsctl get Open_vSwitch . external_ids:ovn-bridge-mappings  # on node1"},
+		{journey.Cause{Kind: journey.BondDown, Link: "bond0", Bridge: "br-ex", Node: "node1", Detail: "lacp_status: negotiated"}, "no member of bond bond0 of bridge br-ex on node1 is enabled: lacp_status: negotiated", "ovs-appctl bond/show bond0  # on node1"},
+		{journey.Cause{Kind: journey.PortBlocked, Link: "eth0", Bridge: "br-ex", Node: "node1", Detail: "NO_RECV"}, "port eth0 of bridge br-ex on node1 does not pass packets: NO_RECV", "ovs-ofctl show br-ex  # on node1"},
+		{journey.Cause{Kind: journey.TunnelNotTaken, Bridge: "br-ex", Node: "node1", Address: to}, "Open vSwitch on node1 takes no tunnel packets for 10.244.3.7 on bridge br-ex", "ovs-appctl tnl/ports/show -v  # on node1"},
+		{journey.Cause{Kind: journey.WrongNeighbour, Place: journey.OnHost, Address: to, MAC: "0a:00:00:00:00:01", Detail: "0a:00:00:00:00:02"}, "the host sends packets for 10.244.3.7 to 0a:00:00:00:00:01, but it is at 0a:00:00:00:00:02", "ip neighbour show 10.244.3.7  # on node1"},
+		{journey.Cause{Kind: journey.WrongNeighbour, Address: to, MAC: "0a:00:00:00:00:01", Detail: "0a:00:00:00:00:02"}, "the router sends packets for 10.244.3.7 to 0a:00:00:00:00:01, but it is at 0a:00:00:00:00:02", "ovn-sbctl list MAC_Binding"},
+		{journey.Cause{Kind: journey.SameMAC, Node: "node1", Chassis: "node2", MAC: "0a:00:00:00:00:01"}, "nodes node1 and node2 have the same MAC address 0a:00:00:00:00:01 on the underlay", "ip link show  # on node1"},
+		{journey.Cause{Kind: journey.Filtered, Place: journey.InWorkload, Workload: journey.Pod, Detail: "ip f in: policy drop"}, "the pod's packet filter drops it: ip f in: policy drop", "kubectl -n shop exec web -- nft list ruleset"},
+		{journey.Cause{Kind: journey.Filtered, Place: journey.OnHost, Detail: "ip f in: policy drop"}, "the host's packet filter drops it: ip f in: policy drop", "nft list ruleset  # on node1"},
+		{journey.Cause{Kind: journey.NobodyListens, Place: journey.InWorkload, Workload: journey.Pod, Service: "tcp 80", Address: to}, "nothing in the pod listens on tcp 80 at 10.244.3.7", "kubectl -n shop exec web -- ss -lntu"},
+		{journey.Cause{Kind: journey.NotOnLink, Place: journey.InWorkload, Workload: journey.Pod, Address: to, Detail: "its address is 10.244.1.6/16"}, "the pod takes 10.244.3.7 for a neighbour (its address is 10.244.1.6/16), but it is not on its switch", "kubectl -n shop exec web -- ip addr show"},
+		{journey.Cause{Kind: journey.OtherWorkload, Link: "veth1", Node: "node1", Detail: "shop/client"}, "interface veth1 on node1 carries port p1, but what is attached to it is shop/client", "ovs-vsctl list Interface veth1  # on node1"},
+		{journey.Cause{Kind: journey.OtherMAC, Place: journey.InWorkload, Workload: journey.Pod, MAC: "0a:00:00:00:00:01", Detail: "0a:00:00:00:00:02"}, "the pod has the MAC address 0a:00:00:00:00:01, not 0a:00:00:00:00:02 of its port", "kubectl -n shop exec web -- ip addr show"},
+		{journey.Cause{Kind: journey.OverRate, Object: rule, Detail: "burst 1 kilobits"}, "it is larger than QoS rule, if ip lets pass at once: burst 1 kilobits", "ovn-nbctl list QoS 0badcafe-7"},
+		{journey.Cause{Kind: journey.LinkTooSmall, Link: "eth0", Node: "node1", Detail: "1558 of 1500"}, "it is larger than eth0 on node1 lets pass: 1558 of 1500 bytes", "ip -d link show eth0  # on node1"},
+		{journey.Cause{Kind: journey.ManagementDown, Link: "ovn-k8s-mp0", Node: "node1", Address: to}, "interface ovn-k8s-mp0 of node node1, by which the host reaches 10.244.3.7, is down", "ip -d link show ovn-k8s-mp0  # on node1"},
 
 		{journey.Cause{Kind: journey.NodeUnread, Node: "node1", Detail: "cannot read node node1: exit status 255"}, "cannot read node node1: exit status 255", again},
 		{journey.Cause{Kind: journey.NodeNotFound, Detail: "node9"}, "node not found: node9", port},

@@ -360,9 +360,7 @@ func (r *run) atPort(ctx context.Context, at location, logical string, iface *to
 				v.Outcome, v.Because = stopped.Outcome, stopped.Because
 			}
 		}
-		if link == "" || r.workload(ctx, at.node, link).pod == nil {
-			assumed = append(assumed, unseen(lsp))
-		}
+		assumed = r.unseen(ctx, at.node, link, lsp, t, true)
 	}
 	if iface.LinkState == "down" && v.Outcome == journey.Delivered {
 		v.Outcome, v.Because = journey.Dropped, journey.Cause{Kind: journey.LinkDown, Link: iface.Name, Port: name}

@@ -98,6 +98,9 @@ func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Ro
 	switch route.Type {
 	case "local":
 		h.packet.SetTuple(h.tuple)
+		if h.filtered(ctx, "", "prerouting", "input") || h.unheard(ctx) {
+			return
+		}
 		if h.carries != nil {
 			h.decapsulate()
 			return
@@ -116,6 +119,47 @@ func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Ro
 		}
 		h.stop(journey.Dropped, journey.Cause{Kind: journey.RouteRefuses, Address: h.tuple.Dst, Detail: route.Type})
 	}
+}
+
+// filtered ends a packet that the host's packet filter stops. What the rules do not tell is assumed.
+func (h *hostStep) filtered(ctx context.Context, out string, hooks ...string) bool {
+	chains, err := h.node.Host.Firewall(ctx)
+	if err != nil {
+		h.out.assume(journey.Assumption{Kind: journey.Filters, Nodes: []string{h.node.Name}})
+		return false
+	}
+	p := filterPacket(h.tuple, h.replying && h.carries == nil)
+	p.In, p.Out = h.link, out
+	did, by := node.Filter(chains, p, hooks...)
+	outcomes := map[node.FilterVerdict]journey.Outcome{node.FilterDrops: journey.Dropped, node.FilterRejects: journey.Rejected}
+	switch did {
+	case node.FilterDrops, node.FilterRejects:
+		h.stop(outcomes[did], journey.Cause{Kind: journey.Filtered, Detail: by})
+		return true
+	case node.FilterUnsure:
+		h.out.assume(journey.Assumption{Kind: journey.Filters, Nodes: []string{h.node.Name}})
+	}
+	return false
+}
+
+// unheard ends the first packet of a connection to the host if nothing there listens on its port, and nothing there may
+// redirect it.
+func (h *hostStep) unheard(ctx context.Context) bool {
+	protocol := protocolName(h.tuple.Proto)
+	if h.replying || h.carries != nil || protocol != "tcp" && protocol != "udp" {
+		return false
+	}
+	rules, err := h.node.Host.NAT(ctx)
+	redirected := slices.ContainsFunc(rules, func(r node.NATRule) bool { return r.Action == "dnat" || r.Action == "redirect" })
+	if err != nil || redirected {
+		return false
+	}
+	sockets, err := node.Sockets(ctx, h.node.Host, protocol)
+	if err != nil || node.Receives(sockets, protocol, netip.AddrPortFrom(h.tuple.Dst, h.tuple.DstPort)) {
+		return false
+	}
+	h.stop(journey.Rejected, journey.Cause{Kind: journey.NobodyListens, Service: fmt.Sprintf("%s %d", protocol, h.tuple.DstPort), Address: h.tuple.Dst})
+	return true
 }
 
 // notForwarding returns the cause for a packet that a host should forward but does not.
@@ -139,6 +183,13 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 			h.translate(ctx, net, route)
 		}
 		h.packet.SetUint("nw_ttl", h.packet.Uint("nw_ttl")-1)
+	}
+	hooks := []string{"output", "postrouting"}
+	if h.link != "" {
+		hooks = []string{"prerouting", "forward", "postrouting"}
+	}
+	if h.filtered(ctx, route.Dev, hooks...) {
+		return
 	}
 	h.packet.SetTuple(h.tuple)
 	hop := h.tuple.Dst

@@ -98,6 +98,14 @@ func byKind(r journey.Request, v journey.Verdict, port *topology.Port, offline b
 		return cause.Shell("ovn-nbctl", "lr-nat-list", v.Datapath)
 	case journey.NobodyAnswers, journey.NoRouteIn, journey.ReplyStrays:
 		return "ovnctl topology show" // shows who has which address
+	case journey.OverRate:
+		if c.Object != nil {
+			return "ovn-nbctl list QoS " + string(c.Object.UUID)
+		}
+	case journey.WrongNeighbour:
+		if c.Place == "" {
+			return "ovn-sbctl list MAC_Binding"
+		}
 	case journey.NextHopUnknown:
 		return "ovn-sbctl list MAC_Binding"
 	case journey.NoUplink, journey.UplinkDown, journey.UplinkNotFound:
@@ -115,7 +123,52 @@ func byKind(r journey.Request, v journey.Verdict, port *topology.Port, offline b
 			return cause.Shell("ovn-nbctl", "lr-route-list", v.Datapath)
 		}
 	}
+	if command := beneath(v); command != "" {
+		return command + "  # on " + cause.Shell(v.Node)
+	}
 	return byPlace(v, port)
+}
+
+// beneath returns the command that shows what is wrong on a node beneath OVN; empty for other causes.
+func beneath(v journey.Verdict) string {
+	c := v.Because
+	switch c.Kind {
+	case journey.VLANMismatch:
+		return cause.Shell("ovs-vsctl", "list", "Port", c.Link)
+	case journey.VLANUnknown, journey.LinkTooSmall, journey.ManagementDown:
+		return cause.Shell("ip", "-d", "link", "show", c.Link)
+	case journey.LeavesInVLAN:
+		return cause.Shell("ovs-appctl", "fdb/show", c.Bridge)
+	case journey.BondDown:
+		return cause.Shell("ovs-appctl", "bond/show", c.Link)
+	case journey.PortBlocked:
+		return cause.Shell("ovs-ofctl", "show", c.Bridge)
+	case journey.TunnelNotTaken:
+		return "ovs-appctl tnl/ports/show -v"
+	case journey.SameMAC:
+		return "ip link show"
+	case journey.OtherWorkload:
+		return cause.Shell("ovs-vsctl", "list", "Interface", c.Link)
+	case journey.NoMapping:
+		return "ovs-vsctl get Open_vSwitch . external_ids:ovn-bridge-mappings"
+	}
+	if c.Place != journey.OnHost {
+		return ""
+	}
+	switch c.Kind {
+	case journey.WrongNeighbour:
+		return "ip neighbour show " + c.Address.String()
+	case journey.Filtered:
+		return "nft list ruleset"
+	case journey.NobodyListens:
+		return "ss -lntu"
+	}
+	return ""
+}
+
+// insidePod are the commands that show in a pod what is wrong with it.
+var insidePod = map[journey.CauseKind][]string{
+	journey.Filtered: {"nft", "list", "ruleset"}, journey.NobodyListens: {"ss", "-lntu"}, journey.WrongNeighbour: {"ip", "neighbour", "show"},
 }
 
 // byPlace returns the command for what OVN does not know, a pod's routes and addresses; otherwise that for a route
@@ -124,7 +177,11 @@ func byPlace(v journey.Verdict, port *topology.Port) string {
 	switch c := v.Because; {
 	case c.Place == journey.InWorkload && port != nil && c.Workload == journey.Pod:
 		namespace, pod, _ := strings.Cut(port.Pod, "/")
-		return cause.Shell("kubectl", "-n", namespace, "exec", pod, "--", "ip", "addr", "show")
+		show := insidePod[c.Kind]
+		if show == nil {
+			show = []string{"ip", "addr", "show"}
+		}
+		return cause.Shell(append([]string{"kubectl", "-n", namespace, "exec", pod, "--"}, show...)...)
 	case c.Place == "" && c.Kind == journey.NoRoute:
 		return cause.Shell("ovn-nbctl", "lr-route-list", v.Datapath)
 	}

@@ -56,9 +56,11 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (l
 		pkt.SetUint("dl_vlan", uint64(port.Tag))
 	}
 	start := location{node: v, bridge: attached.Bridge, port: packet.PortID{Number: uint32(attached.OFPort)}, packet: pkt}
-	if port.Parent != "" || t.workload(ctx, v, attached.Interface).pod == nil {
-		start.assumed = append(start.assumed, unseen(port))
+	link := attached.Interface
+	if port.Parent != "" {
+		link = ""
 	}
+	start.assumed = t.unseen(ctx, v, link, port, p.tuple(), false)
 	return start, nil
 }
 

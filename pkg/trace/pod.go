@@ -77,9 +77,21 @@ func workloadOf(p *topology.Port) journey.Workload {
 	return journey.Other
 }
 
-// unseen returns the assumption about a workload that could not be looked at.
-func unseen(port *topology.Port) journey.Assumption {
-	return journey.Assumption{Kind: journey.Workloads, Objects: []string{port.Label()}}
+// unseen returns what is assumed of the workload behind a link, for a packet that it sends or, with in, receives: all of
+// it if it could not be looked at, or its packet filter.
+func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *topology.Port, p packet.Tuple, in bool) []journey.Assumption {
+	objects := []string{port.Label()}
+	w := workload{}
+	if link != "" {
+		w = t.workload(ctx, v, link)
+	}
+	if w.pod == nil || w.pod.Sockets == nil {
+		return []journey.Assumption{{Kind: journey.Workloads, Objects: objects}}
+	}
+	if did, _ := podFilter(w.pod, p, false, in); w.pod.Firewall == nil || did == node.FilterUnsure {
+		return []journey.Assumption{{Kind: journey.Filters, Objects: objects}}
+	}
+	return nil
 }
 
 // sends checks whether the workload behind a link would send a packet at all. It is nil if it would.
@@ -181,18 +193,24 @@ func (t *tracer) takes(ctx context.Context, v *nodeView, link string, p packet.T
 
 // filtered returns the verdict for a packet that the workload's packet filter stops; nil if it passes.
 func (v *nodeView) filtered(link string, pod *node.PodNet, p packet.Tuple, reply, in bool) *journey.Verdict {
-	f := filterPacket(p, reply)
-	hooks := []string{"output", "postrouting"}
-	if f.Out = pod.Link.Name; in {
-		f.In, f.Out, hooks = pod.Link.Name, "", []string{"prerouting", "input"}
-	}
-	switch did, by := node.Filter(pod.Firewall, f, hooks...); did {
+	switch did, by := podFilter(pod, p, reply, in); did {
 	case node.FilterDrops:
 		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.Filtered, Detail: by})
 	case node.FilterRejects:
 		return v.inWorkload(link, journey.Rejected, journey.Cause{Kind: journey.Filtered, Detail: by})
 	}
 	return nil
+}
+
+// podFilter takes a packet through a workload's packet filter, on its way in or out.
+func podFilter(pod *node.PodNet, p packet.Tuple, reply, in bool) (node.FilterVerdict, string) {
+	f := filterPacket(p, reply)
+	if in {
+		f.In = pod.Link.Name
+		return node.Filter(pod.Firewall, f, "prerouting", "input")
+	}
+	f.Out = pod.Link.Name
+	return node.Filter(pod.Firewall, f, "output", "postrouting")
 }
 
 // filterPacket returns a packet as a packet filter sees it.

@@ -43,6 +43,9 @@ func (w *Walker) Verdict(ctx context.Context, r *Round) journey.Verdict {
 	case v.Outcome != journey.Delivered:
 		w.say(r.Forward, &v, "the packet")
 	default:
+		if r.Forward.outside {
+			v.Assumptions = assuming([]journey.Assumption{{Kind: journey.OutsideNetwork}})
+		}
 		v.Sentence = roundTrip(w.reached(r.Forward), r.Forward.outside, sourceOf(&r.Forward.packet))
 	}
 	return v

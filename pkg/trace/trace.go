@@ -41,12 +41,14 @@ func Run(ctx context.Context, c *cluster.Cluster, g *topology.Graph, q Query) (*
 // fill sets a trace's paths: the actual ones next to those that the logical flows expect, or only the latter.
 func (t *tracer) fill(ctx context.Context, ask *question, expected *journey.Walk, result *journey.Trace) []string {
 	if t.noNodes {
+		t.restOnOVN(expected)
 		result.Take(expected)
 		return nil
 	}
 	t.gather(ctx, expected)
 	actual := walkOf(t.openflow(ctx, ask, len(expected.Branches)))
 	if actual.Verdict.Outcome == journey.Unknown && len(t.unasked) > 0 && expected.Verdict.Outcome != journey.Unknown {
+		t.restOnOVN(expected)
 		result.Take(expected)
 		return []string{t.notRead()}
 	}
@@ -66,6 +68,32 @@ func (t *tracer) fill(ctx context.Context, ask *question, expected *journey.Walk
 		}
 	}
 	return differ(actual, expected)
+}
+
+// restOnOVN adds to a walk by the logical flows what it assumes: that the nodes do what the flows say, and what lies
+// between and outside of them.
+func (t *tracer) restOnOVN(w *journey.Walk) {
+	if w.Verdict.Outcome != journey.Delivered {
+		return
+	}
+	var all []journey.Assumption
+	for _, d := range w.Directions() {
+		nodes := []string{}
+		for _, h := range d.Hops {
+			if h.Node != "" && !slices.Contains(nodes, h.Node) {
+				nodes = append(nodes, h.Node)
+			}
+		}
+		unread := nodes
+		if len(t.unasked) > 0 {
+			unread = t.unasked
+		}
+		all = append(all, journey.Assumption{Kind: journey.NodesAsOVNSays, Nodes: unread})
+		if len(nodes) > 1 {
+			all = append(all, journey.Assumption{Kind: journey.PhysicalNetwork, Nodes: nodes})
+		}
+	}
+	w.Verdict.Assumptions = assuming(w.Verdict.Assumptions, all)
 }
 
 // logical follows the packet through the logical flows alone.

@@ -56,14 +56,18 @@ func (r *run) toNode(ctx context.Context, at location, n *cluster.Node, o *outco
 		return nil
 	}
 	t, _ := at.packet.Tuple()
-	bridge, port, ok := r.uplink(n.Name, r.bridgeAt(ctx, v, t.Dst, at.bridge))
+	name := at.bridge
+	if b := r.bridgeAt(ctx, v, t.Dst); b != nil {
+		name = b.Name
+		if c, cut := noUplink(b); cut {
+			o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: n.Name, Because: c}}
+			return nil
+		}
+	}
+	bridge, port, ok := r.uplink(n.Name, name)
 	if !ok {
 		c := journey.Cause{Kind: journey.UplinkNotFound, Node: n.Name}
 		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Unknown, Node: n.Name, Because: c}}
-		return nil
-	}
-	if c, cut := noUplink(r.bridgeOn(n.Name, bridge)); cut {
-		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: n.Name, Because: c}}
 		return nil
 	}
 	if _, iface := r.bridgePort(n.Name, bridge, port.Number); iface != nil {
@@ -88,21 +92,21 @@ func (r *run) toNode(ctx context.Context, at location, n *cluster.Node, o *outco
 	return nil
 }
 
-// bridgeAt returns the bridge on which a node has an address; without one, the bridge of the same name as the sender's.
-func (r *run) bridgeAt(ctx context.Context, v *nodeView, a netip.Addr, name string) string {
+// bridgeAt returns the bridge on which a node has an address on the underlay; nil if that is unknown.
+func (r *run) bridgeAt(ctx context.Context, v *nodeView, a netip.Addr) *topology.Bridge {
 	net, err := v.net(ctx)
 	if err != nil {
-		return name
+		return nil
 	}
 	for _, x := range net.Addresses {
 		if x.Prefix.Addr() != a {
 			continue
 		}
-		if b, iface := r.interfaceOf(v.Name, x.Link); iface != nil && len(b.Uplinks) > 0 {
-			return b.Name
+		if b, iface := r.interfaceOf(v.Name, x.Link); iface != nil && b.Name != v.names.Bridge {
+			return b
 		}
 	}
-	return name
+	return nil
 }
 
 // wrongNeighbour reports whether a packet for a node's own address is sent to a MAC address that is neither the node's
