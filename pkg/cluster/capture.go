@@ -200,6 +200,7 @@ func (c *Capture) node(ctx context.Context, n *Node) {
 	_, _ = h.Network(ctx)
 	_, _ = h.NAT(ctx)
 	_, _ = h.Firewall(ctx)
+	_, _ = h.Sockets(ctx)
 	_, _ = h.Processes(ctx)
 	for _, file := range defaults {
 		_, _ = h.ReadFile(ctx, path.Join(cmp.Or(dirs.Etc, "/etc"), file))
@@ -245,6 +246,8 @@ func (c *Capture) vswitch(ctx context.Context, n *Node) {
 			}
 			_, _ = h.Control(ctx, "ovs-vswitchd", "fdb/show", b.Name)
 			_, _ = h.Control(ctx, "ovs-vswitchd", "fdb/stats-show", b.Name)
+			_, _ = h.Control(ctx, "ovs-vswitchd", "stp/show", b.Name)
+			_, _ = h.Control(ctx, "ovs-vswitchd", "rstp/show", b.Name)
 		}
 	}
 	shown, err := h.Control(ctx, "ovs-vswitchd", "dpctl/show")

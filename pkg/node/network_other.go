@@ -17,3 +17,5 @@ func (l *local) NAT(context.Context) ([]NATRule, error) { return nil, unavailabl
 func (l *local) change(func(NetworkWriter) error) error { return unavailable(notLinux) }
 
 func (l *local) Firewall(context.Context) ([]Chain, error) { return nil, unavailable(notLinux) }
+
+func (l *local) Sockets(context.Context) ([]Socket, error) { return nil, unavailable(notLinux) }

@@ -64,6 +64,16 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 	return pod, pod.findLink(here)
 }
 
+func (l *local) Sockets(context.Context) (list []Socket, err error) {
+	err = l.inside(func() error {
+		if list = readSockets(); list == nil {
+			return unavailable("sockets of %s: /proc/net cannot be read", l.Name())
+		}
+		return nil
+	})
+	return list, err
+}
+
 // readSockets reads the sockets of the thread's namespace; nil if they are not readable.
 func readSockets() []Socket {
 	var list []Socket

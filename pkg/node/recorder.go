@@ -200,6 +200,12 @@ func (r *recorder) Firewall(ctx context.Context) ([]Chain, error) {
 	return chains, err
 }
 
+func (r *recorder) Sockets(ctx context.Context) ([]Socket, error) {
+	sockets, err := r.Host.Sockets(ctx)
+	r.keepJSON(socketsFile, "sockets that receive packets", emptyNotNull(sockets), err)
+	return sockets, err
+}
+
 func (r *recorder) Space(ctx context.Context, name string) (Space, error) {
 	s, err := r.Host.Space(ctx, name)
 	r.keepJSON(spaceFile(name), "room below "+name, savedSpace{name, s}, err)

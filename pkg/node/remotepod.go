@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -69,6 +70,19 @@ func socketsOf(parts map[string]part) []Socket {
 		list = append(list, parseSockets(string(parts[table.name].out), table.protocol, table.state)...)
 	}
 	return emptyNotNull(list)
+}
+
+func (r *remote) Sockets(ctx context.Context) ([]Socket, error) {
+	parts, err := r.shells.run(ctx, `
+part tcp cat /proc/net/tcp
+part tcp6 cat /proc/net/tcp6
+part udp cat /proc/net/udp
+part udp6 cat /proc/net/udp6
+`, r.Timeout, r.Timeout)
+	if list := socketsOf(parts); list != nil {
+		return list, nil
+	}
+	return nil, r.fail(cmp.Or(err, unavailable("sockets: /proc/net cannot be read there")))
 }
 
 func (r *remote) podParts(ctx context.Context, enter string) (map[string]part, error) {

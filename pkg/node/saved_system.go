@@ -18,6 +18,7 @@ const (
 	daemonsFile   = "daemons.json"
 	processesFile = "processes.json"
 	firewallFile  = "firewall.json"
+	socketsFile   = "sockets.json"
 )
 
 func logFile(daemon string) string { return path.Join("logs", archive.SafeName(daemon)+".log") }
@@ -128,6 +129,12 @@ func (o *offline) Firewall(context.Context) ([]Chain, error) {
 	var chains []Chain
 	err := o.readJSON(firewallFile, "`nft list ruleset` on the node tells", &chains)
 	return chains, err
+}
+
+func (o *offline) Sockets(context.Context) ([]Socket, error) {
+	var sockets []Socket
+	err := o.readJSON(socketsFile, "`ss -lntu` on the node tells", &sockets)
+	return sockets, err
 }
 
 func (o *offline) Space(_ context.Context, name string) (Space, error) {

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	encoding "encoding/hex"
 	"net/netip"
 	"slices"
@@ -45,22 +44,6 @@ func parseSockets(text, protocol, state string) []Socket {
 		}
 	}
 	return list
-}
-
-// Sockets reads those of a host that receive TCP or UDP packets.
-func Sockets(ctx context.Context, h Host, protocol string) ([]Socket, error) {
-	var list []Socket
-	for _, table := range socketTables {
-		if table.protocol != protocol {
-			continue
-		}
-		text, err := h.ReadFile(ctx, "/proc/net/"+table.name)
-		if err != nil && table.name == protocol {
-			return nil, err
-		}
-		list = append(list, parseSockets(string(text), table.protocol, table.state)...)
-	}
-	return list, nil
 }
 
 // Receives reports whether one of the sockets receives packets for an address and port. A socket of all IPv6 addresses is

@@ -33,6 +33,8 @@ type System interface {
 	// Firewall lists the chains of the host's packet filter, nftables and iptables-legacy. An error means unknown,
 	// an empty list means none.
 	Firewall(ctx context.Context) ([]Chain, error)
+	// Sockets are those of the host's own network that receive packets.
+	Sockets(ctx context.Context) ([]Socket, error)
 	// Features are the offloads of a link, as `ethtool -k` names them.
 	Features(ctx context.Context, link string) (map[string]bool, error)
 }

@@ -39,3 +39,4 @@ func (u unreachable) Space(context.Context, string) (Space, error)              
 func (u unreachable) Unit(context.Context, string) (Unit, error)                { return Unit{}, u.fail() }
 func (u unreachable) Features(context.Context, string) (map[string]bool, error) { return nil, u.fail() }
 func (u unreachable) Firewall(context.Context) ([]Chain, error)                 { return nil, u.fail() }
+func (u unreachable) Sockets(context.Context) ([]Socket, error)                 { return nil, u.fail() }

@@ -24,11 +24,11 @@ func (r *run) bondDown(ctx context.Context, p location, port *topology.BridgePor
 	if len(port.Interfaces) < 2 {
 		return journey.Cause{}, false
 	}
-	text, err := p.node.Host.Control(ctx, "ovs-vswitchd", "bond/show", port.Name)
+	text, err := p.node.Host.Control(ctx, "ovs-vswitchd", "bond/show")
 	if err != nil {
 		return journey.Cause{}, false
 	}
-	members, enabled, lacp := bondState(text)
+	members, enabled, lacp := bondState(text, port.Name)
 	if members == 0 || enabled > 0 {
 		return journey.Cause{}, false
 	}
@@ -39,8 +39,10 @@ func (r *run) bondDown(ctx context.Context, p location, port *topology.BridgePor
 	return c, true
 }
 
-// bondState reads bond/show (ovs-vswitchd(8)): its members, those enabled, and the state of LACP.
-func bondState(text string) (members, enabled int, lacp string) {
+// bondState reads of a bond in bond/show (ovs-vswitchd(8)) its members, those enabled, and the state of LACP.
+func bondState(text, bond string) (members, enabled int, lacp string) {
+	_, text, _ = strings.Cut(text, "---- "+bond+" ----\n")
+	text, _, _ = strings.Cut(text, "\n---- ")
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch name, value, _ := strings.Cut(line, ":"); {

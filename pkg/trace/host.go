@@ -154,7 +154,7 @@ func (h *hostStep) unheard(ctx context.Context) bool {
 	if err != nil || redirected {
 		return false
 	}
-	sockets, err := node.Sockets(ctx, h.node.Host, protocol)
+	sockets, err := h.node.Host.Sockets(ctx)
 	if err != nil || node.Receives(sockets, protocol, netip.AddrPortFrom(h.tuple.Dst, h.tuple.DstPort)) {
 		return false
 	}
