@@ -110,10 +110,11 @@ func beneathFaults(l *lab.Lab) []fault {
 			asks: []faultAsk{q("icmp", "node1", "node2", wrongMAC), q("tcp", "shop/client", "shop/web-2", "")}},
 		{name: "rule to a blackhole", on: "node1", still: true, breaks: "ip route add blackhole default table 99; ip rule add to 10.244.2.0/24 lookup 99", mends: "ip rule del to 10.244.2.0/24 lookup 99; ip route del blackhole default table 99",
 			asks: []faultAsk{q("icmp", "node1", "shop/web-2", "blackhole")}},
-		{name: "gateway silent", on: "fab", still: true, breaks: "ip addr del 172.30.0.1/24 dev under; ip netns exec " + l.Prefix + "-node1 sh -c 'ip neigh flush to 172.30.0.1; ping -q -c1 -W3 203.0.113.10 || true'; ovn-sbctl --db=" + l.SB() + " --all destroy MAC_Binding; sleep 1", mends: "ip addr add 172.30.0.1/24 dev under",
-			asks: []faultAsk{q("icmp", "shop/client", "internet", "")}},
+		{name: "gateway silent", on: "fab", still: true, mends: "kill $(cat " + l.Dir + "/ping.pid); ip addr add 172.30.0.1/24 dev under",
+			breaks: "ip addr del 172.30.0.1/24 dev under; ip netns exec " + l.Prefix + "-node1 ip neigh flush to 172.30.0.1; ip netns exec " + l.Prefix + "-node1 ping -q -i 0.2 203.0.113.10 >/dev/null 2>&1 & echo $! > " + l.Dir + "/ping.pid; ovn-sbctl --db=" + l.SB() + " --all destroy MAC_Binding; sleep 2",
+			asks:   []faultAsk{q("icmp", "shop/client", "internet", "the MAC address of the next hop 172.30.0.1 is not known").isConsumed()}},
 		{name: "gateway silent, and not asked", on: "fab", still: true, mends: "ip addr add 172.30.0.1/24 dev under",
-			breaks: "ip addr del 172.30.0.1/24 dev under; ip netns exec " + l.Prefix + "-node1 ip neigh flush to 172.30.0.1; ovn-sbctl --db=" + l.SB() + " --all destroy MAC_Binding; sleep 1",
+			breaks: "ip addr del 172.30.0.1/24 dev under; ip netns exec " + l.Prefix + "-node1 ip neigh replace 172.30.0.1 lladdr 02:00:ac:1e:00:01 dev br-ex nud stale; ovn-sbctl --db=" + l.SB() + " --all destroy MAC_Binding; sleep 1",
 			asks:   []faultAsk{q("icmp", "shop/client", "internet", "").assumed("172.30.0.1 answers")}},
 		{name: "interface ids swapped", on: "node1", breaks: identity(client, web1) + "; " + identity(web1, client),
 			mends: identity(client, client) + "; " + identity(web1, web1),
@@ -166,5 +167,7 @@ func beneathFaults(l *lab.Lab) []fault {
 			asks: []faultAsk{cut("tcp", "shop/client", "shop/web-2", "stp state")}},
 	}
 }
+
+func (a faultAsk) isConsumed() faultAsk { a.says = journey.Consumed; return a }
 
 func (a faultAsk) isDropped() faultAsk { a.says = journey.Dropped; return a }

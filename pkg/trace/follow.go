@@ -280,7 +280,7 @@ func (r *run) macOf(ctx context.Context, n *nodeView, a netip.Addr) (mac, from s
 	if net, err := n.net(ctx); err == nil {
 		for _, x := range net.Neighbours {
 			if x.Addr == a && x.MAC != "" && x.State != "failed" {
-				return x.MAC, "neighbour of node " + n.Name, x.State != "stale"
+				return x.MAC, "neighbour of node " + n.Name, x.State == "reachable" || x.State == "permanent"
 			}
 		}
 	}
