@@ -163,7 +163,7 @@ sockets itself: it needs no OVS or OVN command-line tools.
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(newVersion())
+	root.AddCommand(newVersion(), newProbe(o))
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()

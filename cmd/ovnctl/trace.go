@@ -34,6 +34,7 @@ type traceOptions struct {
 	dns        string
 	against    string
 	observe    time.Duration
+	send       sendOptions
 }
 
 func newTrace(root *options) *cobra.Command {
@@ -57,12 +58,17 @@ Southbound. --logical reads no node.
 show how far real packets get, and whether the verdict is right. Without traffic
 there is nothing to see: send some. Packets lost on a path that should work:
 exit code 1.
+
+--send sends the packet for real, with a mark, and watches every node on the path
+for it and its reply: who saw it, and where it is lost. Exit code 0 means that a
+reply came back.
 ` + exitStatusHelp,
 		Example: `  ovnctl trace shop/client shop/web-1 --tcp 8080
   ovnctl trace shop/client svc:shop/web --tcp 80 -v
   ovnctl trace shop/client bank/ledger --tcp 8080 --why-not
   ovnctl trace shop/client svc:shop/web --tcp 80 --logical --backend 10.244.3.5
   ovnctl trace shop/client shop/web-1 --tcp 8080 --observe 10
+  ovnctl trace shop/client shop/web-1 --tcp 8080 --send --node-exec 'ssh {hostname}'
   ovnctl trace shop/client 203.0.113.10 --node-exec 'ssh {hostname}'`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: o.completeEndpoints,
@@ -88,6 +94,7 @@ exit code 1.
 	f.Var((*seconds)(&o.observe), "observe", "watch the counters of the flows on the path for so many `seconds`, and say how far real packets get")
 	cmd.MarkFlagsMutuallyExclusive("observe", "logical")
 	f.StringVar(&o.against, "against", "", "also trace in a second `source`, a capture or live, and say where the paths diverge")
+	o.send.add(cmd)
 	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
 	cmd.MarkFlagsMutuallyExclusive("ipv4", "ipv6")
 	addMicroflow(cmd, root)
@@ -102,6 +109,9 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	}
 	if o.observe > 0 && o.offline != "" {
 		return usageError{errors.New("--observe needs running nodes and --offline reads a capture: give one of the two")}
+	}
+	if err := o.send.check(o.options); err != nil {
+		return usageError{err}
 	}
 	if o.against != "" {
 		return o.runAgainst(ctx, from, to)
@@ -122,6 +132,9 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	source.Simulated = t.Simulated
 	if err := o.print(format, source, notes, t); err != nil {
 		return fmt.Errorf("standard output: %w", err)
+	}
+	if t.Sent != nil {
+		return sentVerdict(t.Sent.Result)
 	}
 	if t.Observed != nil && t.Observed.Result == journey.Refuted {
 		return verdict(exitFound) // real packets are lost, whatever the flows say
@@ -152,6 +165,11 @@ func (o *traceOptions) follow(ctx context.Context, c *cluster.Cluster, from, to 
 	for i, command := range t.Next {
 		if !o.machine() { // documents say their source in source
 			t.Next[i] = o.sameSource(command)
+		}
+	}
+	if o.send.on {
+		if t.Sent, err = o.sendPacket(ctx, c, g, t); err != nil {
+			return nil, nil, err
 		}
 	}
 	if !o.showCommands {
@@ -202,6 +220,9 @@ func (o *traceOptions) query(from, to string) trace.Query {
 		From: from, To: to, Protocol: "icmp", SourcePort: o.sourcePort,
 		Logical: o.logical, Backend: netip.AddrPort(o.backend), Length: o.length, Name: o.dns,
 		WhyNot: o.whyNot, Evidence: o.verbose || o.machine(), Observe: o.observe,
+	}
+	if o.send.size > 0 {
+		q.Length = o.send.size + ethernetHeader
 	}
 	switch {
 	case o.tcp != 0:

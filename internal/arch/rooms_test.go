@@ -62,6 +62,7 @@ var groups = []group{
 		{paths: []string{"pkg/trace/ovn", "pkg/trace/microflow", "pkg/trace/ovs", "pkg/trace/ovssim"}},
 		{paths: []string{"pkg/trace/cause"}},
 		{paths: []string{"pkg/trace"}},
+		{paths: []string{"pkg/probe"}},
 		{paths: []string{"pkg/reach"}},
 		{paths: []string{"pkg/flowtable"}, rule: rule{never: []string{"gather"}}}, // of dumps, read by others
 		{paths: []string{"pkg/compare"}},

@@ -60,6 +60,8 @@ type Trace struct {
 	Simulated []string `json:"-"`
 	// Observed is what became of real packets while the paths were watched; only on request.
 	Observed *Observation `json:"observed,omitempty"`
+	// Sent is what became of real packets that were sent; only on request.
+	Sent *Sent `json:"sent,omitempty"`
 }
 
 // Walk is a second path of a packet and of its reply in a Trace, with the same fields.

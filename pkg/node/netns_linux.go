@@ -96,13 +96,9 @@ func withHandle(do func(*netlink.Handle) error) func() error {
 // inside runs do in the host's network: in the namespace of ovs-vswitchd if visible, else of the host's first
 // process.
 func (l *local) inside(do func() error) error {
-	f, err := l.netns()
+	f, err := l.ownOrHost()
 	if err != nil {
 		return err
-	}
-	ours, err := statNetns("/proc/thread-self/ns/net")
-	if err == nil && ours.dev == f.dev && ours.ino == f.ino {
-		f = netnsFile{}
 	}
 	return f.inside(do)
 }

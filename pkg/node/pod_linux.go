@@ -20,20 +20,7 @@ func (l *local) Pod(ctx context.Context, link string) (*PodNet, error) {
 }
 
 func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
-	var here Link
-	var there netnsFile
-	err := l.inside(withHandle(func(h *netlink.Handle) error {
-		end, err := h.LinkByName(link)
-		if err != nil {
-			return err
-		}
-		here = linkOf(end, nil)
-		if err := podLink(&here); err != nil {
-			return err
-		}
-		there, err = l.findNetns(ctx, h, *here.PeerNetns)
-		return err
-	}))
+	there, here, err := l.podNetns(ctx, link)
 	if err != nil {
 		return nil, err
 	}

@@ -121,6 +121,7 @@ func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
 		p.text(2, fmt.Sprintf("by the logical flows: %s, %s", l.Verdict.Outcome, l.Verdict.Sentence), Faint)
 	}
 	p.observed(t.Observed)
+	p.sent(t.Sent)
 	p.why(t.Verdict)
 	p.direction("forward", t.Forward)
 	p.direction("reply", t.Reply)

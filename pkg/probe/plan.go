@@ -1,0 +1,96 @@
+package probe
+
+import (
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/journey"
+)
+
+// spots returns the places where the packets of a branch, and their replies, can be seen.
+func spots(request journey.Request, forward, back *journey.Direction) []journey.Spot {
+	var all []journey.Spot
+	if forward != nil {
+		all = along(forward, false)
+	}
+	all = toEnd(request, all)
+	there := len(all)
+	if back != nil && back.Verdict.Outcome != journey.Unknown {
+		all = append(all, along(back, true)...)
+	}
+	if back != nil && back.Verdict.Outcome == journey.Delivered {
+		return all
+	}
+	// What the trace does not say of the reply comes by the path of the packet.
+	for _, s := range slices.Backward(all[:there]) {
+		s.Leave, s.Reply, s.Expected = !s.Leave, true, false
+		if !slices.ContainsFunc(all[there:], func(x journey.Spot) bool { return same(x, s) }) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// same reports whether two places are one, expected or not.
+func same(a, b journey.Spot) bool {
+	a.Expected, b.Expected = false, false
+	return a == b
+}
+
+// along returns the places on a direction's path.
+func along(d *journey.Direction, reply bool) []journey.Spot {
+	var all []journey.Spot
+	put := func(s journey.Spot) {
+		s.Reply, s.Expected = reply, true
+		all = append(all, s)
+	}
+	for i, h := range d.Hops {
+		last := i == len(d.Hops)-1
+		switch h.Kind {
+		case "switch":
+			if i == 0 && h.From != "" {
+				put(journey.Spot{Node: h.Node, Kind: journey.SpotWorkload, Port: h.From, Leave: true})
+				put(journey.Spot{Node: h.Node, Kind: journey.SpotPort, Port: h.From})
+			}
+			if last && h.To != "" && d.Verdict.Outcome == journey.Delivered {
+				put(journey.Spot{Node: h.Node, Kind: journey.SpotPort, Port: h.To, Leave: true})
+				put(journey.Spot{Node: h.Node, Kind: journey.SpotWorkload, Port: h.To})
+			}
+		case "tunnel":
+			if !last {
+				put(journey.Spot{Node: h.Node, Kind: journey.SpotTunnel, Remote: d.Hops[i+1].Node, Leave: true})
+				put(journey.Spot{Node: d.Hops[i+1].Node, Kind: journey.SpotTunnel, Remote: h.Node})
+			}
+		case "host":
+			if h.From != "" {
+				put(journey.Spot{Node: h.Node, Kind: journey.SpotHost, Link: h.From})
+			}
+			if h.To != "" && d.Hops[min(i+1, len(d.Hops)-1)].Kind != "tunnel" {
+				put(journey.Spot{Node: h.Node, Kind: journey.SpotHost, Link: h.To, Leave: true})
+			}
+		case "bridge":
+			if h.From != "" && h.From != h.Datapath {
+				put(journey.Spot{Node: h.Node, Kind: journey.SpotUplink, Link: h.From})
+			}
+			if h.To != "" && h.To != h.Datapath {
+				put(journey.Spot{Node: h.Node, Kind: journey.SpotUplink, Link: h.To, Leave: true})
+			}
+		}
+	}
+	return all
+}
+
+// toEnd adds the places up to the destination that a trace does not reach.
+func toEnd(r journey.Request, all []journey.Spot) []journey.Spot {
+	end := journey.Spot{Node: r.To.Node, Kind: journey.SpotPort, Port: r.To.Port, Leave: true}
+	if end.Node == "" || end.Port == "" || slices.ContainsFunc(all, func(s journey.Spot) bool { return same(s, end) }) {
+		return all
+	}
+	tunnelled := slices.ContainsFunc(all, func(s journey.Spot) bool { return s.Kind == journey.SpotTunnel && s.Node == end.Node })
+	if from := r.From.Node; from != "" && from != end.Node && !tunnelled && !slices.ContainsFunc(all, func(s journey.Spot) bool { return s.Kind == journey.SpotUplink }) {
+		all = append(all, journey.Spot{Node: from, Kind: journey.SpotTunnel, Remote: end.Node, Leave: true},
+			journey.Spot{Node: end.Node, Kind: journey.SpotTunnel, Remote: from})
+	}
+	inside := end
+	inside.Kind, inside.Leave = journey.SpotWorkload, false
+	return append(all, end, inside)
+}

@@ -1,0 +1,324 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
+)
+
+// A Query is how to send.
+type Query struct {
+	Count int
+	Size  int // in bytes, with the IP header; 0 is a small packet
+}
+
+// How fast packets are sent, and how long replies are waited for.
+const (
+	interval = 100 * time.Millisecond
+	patience = 2 * time.Second
+	tick     = 10 * time.Millisecond
+	// grace is how long a listener on another node may take to report what it saw.
+	grace = 100 * time.Millisecond
+)
+
+// Run sends packets as a trace's request describes them, and reports where they were seen.
+func Run(ctx context.Context, c *cluster.Cluster, t *journey.Trace, q Query) (*journey.Sent, error) {
+	p, err := packetOf(t, q)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{cluster: c, packet: p, trace: t, nodes: map[string]*watched{}}
+	r.branches(ctx)
+	defer r.stop()
+	r.listen(ctx)
+	sent := r.send(ctx, q.Count)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.stop()
+	return r.answer(sent), nil
+}
+
+// packetOf returns the packet to send.
+func packetOf(t *journey.Trace, q Query) (*Packet, error) {
+	src, err := netip.ParseAddr(t.Request.From.Address)
+	if err != nil {
+		return nil, fmt.Errorf("%s has no address to send from", t.Request.From.Text)
+	}
+	dst, err := netip.ParseAddr(t.Request.To.Address)
+	if err != nil {
+		return nil, fmt.Errorf("%s has no address to send to", t.Request.To.Text)
+	}
+	var seed [8]byte
+	_, _ = rand.Read(seed[:])
+	p := &Packet{
+		Protocol: t.Request.Protocol, Src: src.Unmap(), Dst: dst.Unmap(), Port: uint16(t.Request.Port),
+		// Below the kernel's ephemeral range.
+		SourcePort: 12000 + binary.BigEndian.Uint16(seed[4:])%20000, Mark: binary.BigEndian.Uint32(seed[:]) & markMask,
+	}
+	p.Size = cmp.Or(q.Size, p.headers()+56)
+	if p.Protocol == "tcp" {
+		p.Size = cmp.Or(q.Size, p.headers())
+	}
+	if p.Size < p.Smallest() {
+		return nil, fmt.Errorf("a packet of %d bytes has no room for a mark: the smallest has %d", p.Size, p.Smallest())
+	}
+	return p, nil
+}
+
+// A run is one sending of packets.
+type run struct {
+	cluster *cluster.Cluster
+	trace   *journey.Trace
+	packet  *Packet
+	paths   []path
+	nodes   map[string]*watched
+
+	mu    sync.Mutex
+	seen  []sighting
+	ended sync.Once
+}
+
+// A path is the places of one branch.
+type path struct {
+	verdict journey.Verdict
+	spots   []journey.Spot
+}
+
+// A watched is a node on a path.
+type watched struct {
+	name      string
+	prober    node.Prober
+	links     map[string]string // by logical port
+	why       string            // it is not watched
+	listening *node.Listening
+}
+
+// A sighting is a packet on a link of a node.
+type sighting struct {
+	node  string
+	frame node.Frame
+	sight sight
+}
+
+// branches plans the places of all branches and finds the links of their ports.
+func (r *run) branches(ctx context.Context) {
+	list := r.trace.Branches
+	if len(list) == 0 {
+		list = []journey.Branch{{Verdict: r.trace.Verdict, Forward: r.trace.Forward, Reply: r.trace.Reply}}
+	}
+	var all []*cluster.Node
+	for _, b := range list {
+		p := path{b.Verdict, spots(r.trace.Request, b.Forward, b.Reply)}
+		r.paths = append(r.paths, p)
+		for _, s := range p.spots {
+			all = r.add(s.Node, all)
+		}
+	}
+	all = r.add(r.trace.Request.From.Node, all)
+	r.cluster.Gather(ctx, all...)
+	for name, w := range r.nodes {
+		w.find(ctx, r.cluster.Node(name))
+	}
+	for _, p := range r.paths {
+		for i := range p.spots {
+			s := &p.spots[i]
+			if s.Port != "" {
+				s.Link = r.nodes[s.Node].links[s.Port]
+			}
+		}
+	}
+}
+
+func (r *run) add(name string, all []*cluster.Node) []*cluster.Node {
+	if r.nodes[name] != nil || name == "" {
+		return all
+	}
+	r.nodes[name] = &watched{name: name}
+	if n := r.cluster.Node(name); n != nil {
+		return append(all, n)
+	}
+	return all
+}
+
+// find finds how to watch a node, and the links of its logical ports.
+func (w *watched) find(ctx context.Context, n *cluster.Node) {
+	w.links = map[string]string{}
+	if n == nil || n.Vswitch == nil {
+		w.why = "node " + w.name + " was not read"
+		return
+	}
+	p, ok := n.Host.(node.Prober)
+	if !ok {
+		w.why = "node " + w.name + " is read from saved data"
+		return
+	}
+	w.prober = p
+	rows, err := ovsdb.Find[vswitch.InterfaceBrief](ctx, n.Vswitch)
+	if err != nil {
+		w.why = err.Error()
+	}
+	for _, i := range rows {
+		if id := i.ExternalIDs["iface-id"]; id != "" {
+			w.links[id] = i.Name
+		}
+	}
+}
+
+// listen listens on all nodes of the paths.
+func (r *run) listen(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, w := range r.nodes {
+		if w.prober == nil {
+			continue
+		}
+		watch := node.Watch{Words: r.packet.words(), For: time.Minute}
+		for _, p := range r.paths {
+			for _, s := range p.spots {
+				if s.Kind == journey.SpotWorkload && s.Node == w.name && s.Link != "" && !slices.Contains(watch.Pods, s.Link) {
+					watch.Pods = append(watch.Pods, s.Link)
+				}
+			}
+		}
+		all.Go(func() {
+			l, err := w.prober.Listen(ctx, watch, func(f node.Frame) { r.see(w.name, f) })
+			if err != nil {
+				w.why = err.Error()
+				return
+			}
+			w.listening = l
+		})
+	}
+	all.Wait()
+}
+
+func (r *run) see(name string, f node.Frame) {
+	s, ok := r.packet.read(f.Protocol, f.Data)
+	if !ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, sighting{name, f, s})
+}
+
+func (r *run) stop() {
+	r.ended.Do(func() {
+		var all sync.WaitGroup
+		for _, w := range r.nodes {
+			if w.listening == nil {
+				continue
+			}
+			all.Go(func() {
+				if err := w.listening.Stop(); err != nil {
+					w.why = err.Error()
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+// send sends the packets, and once more if nothing came back: a first packet may be lost while neighbours are being
+// resolved. It returns how many were sent.
+func (r *run) send(ctx context.Context, count int) outgoing {
+	out := outgoing{}
+	w := r.nodes[r.trace.Request.From.Node]
+	switch {
+	case w == nil:
+		out.err = errors.New(r.trace.Request.From.Text + " is on no node that packets can be sent from")
+		return out
+	case w.prober == nil:
+		out.err = errors.New(w.why)
+		return out
+	}
+	s := node.Sending{Interval: interval}
+	if port := r.trace.Request.From.Port; port != "" && r.trace.Request.From.Kind != "node" {
+		if s.Pod = w.links[port]; s.Pod == "" {
+			out.err = fmt.Errorf("no interface on %s has iface-id %s", w.name, port)
+			return out
+		}
+	}
+	for range 2 {
+		s.Packets = nil
+		for i := range count {
+			s.Packets = append(s.Packets, r.packet.bytes(out.count+i))
+		}
+		if out.err = w.prober.Send(ctx, s); out.err != nil {
+			return out
+		}
+		out.count += count
+		if r.wait(ctx, count) {
+			break
+		}
+	}
+	return out
+}
+
+// An outgoing is how many packets were sent, and why not more.
+type outgoing struct {
+	count int
+	err   error
+}
+
+// wait waits for replies to so many packets, and reports whether any came.
+func (r *run) wait(ctx context.Context, count int) bool {
+	left := patience
+	for last := time.Now(); left > 0 && ctx.Err() == nil; {
+		if r.back() >= count {
+			sleep(ctx, grace)
+			return true
+		}
+		sleep(ctx, tick)
+		now := time.Now()
+		left -= min(now.Sub(last), 2*tick) // the rest of a longer pause passed while no process could run
+		last = now
+	}
+	return r.back() > 0
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// back counts what came back to the sender.
+func (r *run) back() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	most := 0
+	for _, p := range r.paths {
+		if len(p.spots) == 0 {
+			continue
+		}
+		end := p.spots[len(p.spots)-1]
+		indexes := map[int]bool{}
+		for _, s := range r.seen {
+			if end.Reply && at(end, s) || atSender(p.spots[0], s) {
+				indexes[s.sight.index] = true
+			}
+		}
+		most = max(most, len(indexes))
+	}
+	return most
+}
+
+// atSender reports whether something came back to where packets are sent from.
+func atSender(first journey.Spot, s sighting) bool {
+	return s.node == first.Node && s.sight.what != itself && s.frame.Link == first.Link && s.frame.Pod && !s.frame.Out
+}

@@ -1,0 +1,57 @@
+package render
+
+import (
+	"fmt"
+
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/probe"
+)
+
+// sent prints what became of real packets, beside what the trace says of them.
+func (p *tracePrinter) sent(s *journey.Sent) {
+	if s == nil {
+		return
+	}
+	look := map[journey.SentResult]Look{journey.Answered: Good, journey.Unsent: Warn}[s.Result]
+	if look == Plain {
+		look = Bad
+	}
+	p.put(2, 4, Span{Text: "sent " + packets(s) + ": "}, Span{string(s.Result), look}, Span{Text: ", " + s.Sentence})
+	if s.Between != "" {
+		p.text(4, "in between: "+s.Between, Plain)
+	}
+	if !s.Agrees && s.Result != journey.Unsent {
+		p.text(4, "the verdict says otherwise: the packet is right", Warn)
+	}
+	for i, spot := range s.Places {
+		p.spot(s, i, spot)
+	}
+}
+
+func packets(s *journey.Sent) string {
+	if s.Count == 1 {
+		return s.Packet
+	}
+	return fmt.Sprintf("%d times %s", s.Count, s.Packet)
+}
+
+// spot prints a place.
+func (p *tracePrinter) spot(s *journey.Sent, i int, spot journey.Spot) {
+	mark, look, seen := "·", Faint, "not watched: "+spot.Unwatched
+	switch {
+	case spot.Seen > 0:
+		mark, look, seen = "+", Good, fmt.Sprintf("%d", spot.Seen)
+	case spot.Unwatched == "" && i == s.Missing:
+		mark, look, seen = "-", Bad, "lost before here"
+	case spot.Unwatched == "":
+		mark, seen = "-", "0"
+	}
+	if !spot.Expected && spot.Seen > 0 {
+		seen += ", not expected"
+	}
+	direction := ""
+	if spot.Reply {
+		direction = "reply "
+	}
+	p.put(4, 6, Span{mark + " ", look}, Span{Text: direction + probe.Place(spot) + "  "}, Span{seen, look})
+}
