@@ -20,11 +20,13 @@ type Sent struct {
 	Packet   string     `json:"packet"` // "icmp 10.244.1.6 → 10.244.2.5, 84 bytes"
 	Count    int        `json:"count"`
 	Size     int        `json:"size"` // in bytes, from the IP header on
+	// Mark is the three bytes by which a packet is recognized, in hexadecimal.
+	Mark string `json:"mark"`
 	// Agrees is set if the trace's verdict says the same.
 	Agrees bool `json:"agrees"`
 	// Places are where the packet and its reply can be seen, in the order of the path.
 	Places []Spot `json:"places"`
-	// Last is the index in Places where all hope ends: the last that the packet or its reply was seen at; -1 if none.
+	// Last is the index in Places of the last at which the packet or its reply was seen; -1 if none.
 	Last int `json:"last"`
 	// Missing is the index of the first place after Last that was watched; -1 if none.
 	Missing int `json:"missing"`

@@ -1,9 +1,11 @@
 package probe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
@@ -28,7 +30,7 @@ func (r *run) answer(out outgoing) *journey.Sent {
 	var best *journey.Sent
 	most := -1
 	for _, p := range r.paths {
-		sent := &journey.Sent{Count: out.count, Size: r.packet.Size, Packet: r.packet.String(), Places: r.count(p.spots)}
+		sent := &journey.Sent{Count: out.count, Size: r.packet.Size, Mark: fmt.Sprintf("%#x", r.packet.Mark>>8), Packet: r.packet.String(), Places: r.count(p.spots)}
 		total := 0
 		for _, s := range sent.Places {
 			total += s.Seen
@@ -58,7 +60,39 @@ func (r *run) count(spots []journey.Spot) []journey.Spot {
 		p.Seen, p.Unwatched = len(indexes), r.unwatched(p)
 		all = append(all, p)
 	}
-	return all
+	return r.strayed(all)
+}
+
+// strayed adds where the packet was seen although nothing says that it comes there, on nodes where it was not seen at
+// all places that it should come to. These are behind the last that it was seen at there.
+func (r *run) strayed(places []journey.Spot) []journey.Spot {
+	for _, s := range r.seen {
+		if s.sight.what != itself || slices.ContainsFunc(places, func(p journey.Spot) bool { return at(p, s) }) {
+			continue
+		}
+		after, complete := -1, true
+		for i, p := range places {
+			if p.Reply || p.Node != s.node || p.Kind == journey.SpotWorkload {
+				continue
+			}
+			if p.Seen > 0 {
+				after = i
+			}
+			complete = complete && p.Seen > 0
+		}
+		if after < 0 || complete {
+			continue
+		}
+		p := journey.Spot{Node: s.node, Kind: journey.SpotHost, Link: s.frame.Link, Leave: s.frame.Out, Seen: 1}
+		switch {
+		case s.frame.Pod:
+			continue // it is another pod's, that a service might have chosen
+		case s.sight.tunnel:
+			p.Kind = journey.SpotTunnel
+		}
+		places = slices.Insert(places, after+1, p)
+	}
+	return places
 }
 
 // unwatched is why nothing could be seen at a place.
@@ -90,17 +124,16 @@ func (r *run) judge(sent *journey.Sent, verdict journey.Verdict, out outgoing) {
 		}
 	}
 	there, back := arrived(sent.Places, false), arrived(sent.Places, true)
-	refused := slices.ContainsFunc(r.seen, func(s sighting) bool {
-		return (s.sight.what == refusal || s.sight.what == failure) && s.node == r.trace.Request.From.Node && !s.sight.tunnel
-	})
+	refused := r.refused(sent.Places)
 	from, to := name(r.trace.Request.From), name(r.trace.Request.To)
 	switch {
 	case errors.Is(out.err, node.ErrNotSent):
-		sent.Result, sent.Sentence = journey.NotSent, from+" cannot send it: "+out.err.Error()
+		sent.Result, sent.Sentence = journey.NotSent, from+" cannot send it: "+reason(out.err)
 	case out.err != nil:
 		sent.Result, sent.Sentence = journey.Unsent, "nothing was sent: "+out.err.Error()
 	case refused && !there:
 		sent.Result, sent.Sentence = journey.Refused, "an error came back instead of a reply"
+		sent.Last, sent.Missing = furthest(sent.Places)
 	case back && refused:
 		sent.Result, sent.Sentence = journey.Answered, to+" received it and refused the connection"
 	case back && there:
@@ -113,7 +146,44 @@ func (r *run) judge(sent *journey.Sent, verdict journey.Verdict, out outgoing) {
 		sent.Result = journey.Lost
 		lost(sent)
 	}
+	if sent.Result != journey.Lost && sent.Result != journey.Refused {
+		sent.Missing = -1
+	}
 	sent.Agrees = (verdict.Outcome == journey.Delivered) == (sent.Result == journey.Answered)
+}
+
+// refused reports whether an error came back to the sender.
+func (r *run) refused(places []journey.Spot) bool {
+	for _, p := range places[max(0, len(places)-2):] { // its port and its own interface
+		if p.Reply && slices.ContainsFunc(r.seen, func(s sighting) bool {
+			return (s.sight.what == refusal || s.sight.what == failure) && at(p, s)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// furthest returns how far the packet itself came, and the first place behind that.
+func furthest(places []journey.Spot) (last, missing int) {
+	last, missing = -1, -1
+	for i, p := range places {
+		if !p.Reply && p.Seen > 0 {
+			last, missing = i, -1
+		}
+		if !p.Reply && p.Seen == 0 && p.Unwatched == "" && missing < 0 {
+			missing = i
+		}
+	}
+	return last, missing
+}
+
+// reason is why a kernel refuses to send.
+func reason(err error) string {
+	if _, why, ok := strings.Cut(err.Error(), node.ErrNotSent.Error()+": "); ok {
+		return why
+	}
+	return err.Error()
 }
 
 // arrived reports whether the packet, or its reply, was seen at the last place of its path that was watched.
@@ -171,10 +241,11 @@ func Place(p journey.Spot) string {
 	}
 	switch p.Kind {
 	case journey.SpotTunnel:
+		remote := cmp.Or(p.Remote, "an unexpected node")
 		if p.Leave {
-			return "leaving " + p.Node + " in the tunnel to " + p.Remote + link
+			return "leaving " + p.Node + " in the tunnel to " + remote + link
 		}
-		return "entering " + p.Node + " in the tunnel from " + p.Remote + link
+		return "entering " + p.Node + " in the tunnel from " + remote + link
 	case journey.SpotWorkload:
 		if p.Leave {
 			return "leaving the interface of " + p.Port

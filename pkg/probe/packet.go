@@ -334,6 +334,7 @@ func (p *Packet) message(h ipHeader, marked func(int) (int, bool)) (sight, bool)
 			return sight{}, false // no error is about an error
 		}
 		s, ok := p.recognize(quoted)
+		ok = ok && s.what == itself // else the sender's own kernel refuses a reply that it did not ask for
 		s.what = failure
 		return s, ok
 	}

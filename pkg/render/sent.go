@@ -21,15 +21,18 @@ func (p *tracePrinter) sent(s *journey.Sent) {
 		p.text(4, "in between: "+s.Between, Plain)
 	}
 	if !s.Agrees && s.Result != journey.Unsent {
-		p.text(4, "the verdict says otherwise: the packet is right", Warn)
+		p.text(4, "the verdict above is not what happened to it", Warn)
 	}
 	for i, spot := range s.Places {
+		if s.Missing >= 0 && i > s.Missing && spot.Seen == 0 || s.Result == journey.NotSent {
+			continue // what is behind the place where it was lost
+		}
 		p.spot(s, i, spot)
 	}
 }
 
 func packets(s *journey.Sent) string {
-	if s.Count == 1 {
+	if s.Count < 2 {
 		return s.Packet
 	}
 	return fmt.Sprintf("%d times %s", s.Count, s.Packet)
