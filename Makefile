@@ -88,6 +88,7 @@ test-all: unit test test-releases ## test, releases, many seeds, a short fuzz
 	OVNCTL_FAULTS=all scripts/again.sh $(GOTEST) -parallel 4 -timeout 60m -run '^TestFaults$$' ./internal/faults
 	OVNCTL_KILLS=all $(GOTEST) -parallel 5 -timeout 120m -v -run '^TestKill$$' ./internal/faults
 	OVNCTL_PAIRS=600 $(GOTEST) -timeout 60m -run '^TestStrict$$' ./cmd/ovnctl
+	OVNCTL_PAIRS=100 $(GOTEST) -timeout 60m -run '^TestSend$$' ./cmd/ovnctl
 	OVNCTL_TRACES=3000 $(GOTEST) -timeout 60m -tags lab,releases -v -run 'Traces$$' ./pkg/trace/ovssim
 	OVNCTL_MICROFLOWS=2000 $(GOTEST) -timeout 60m -tags lab,releases -run 'Microflows$$' ./pkg/trace/microflow
 	$(MAKE) fuzz

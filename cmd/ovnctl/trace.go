@@ -48,9 +48,9 @@ reply back. FROM and TO are written as NAMESPACE/POD, a pod's name when there is
 only one, lsp:PORT, node:NODE, svc:NAMESPACE/NAME[:PORT], vm:NAME, ip:ADDRESS,
 external:ADDRESS or an address.
 
-The packet is the first of a new connection; nothing is sent. Each node's
-ovs-vswitchd is asked what it would do with the packet: here through its control
-socket, on other nodes through --node-exec. If a node on the path is
+The packet is the first of a new connection; without --send, nothing is sent.
+Each node's ovs-vswitchd is asked what it would do with the packet: here through
+its control socket, on other nodes through --node-exec. If a node on the path is
 unreachable, the verdict is the expected one, by the logical flows in the
 Southbound. --logical reads no node.
 

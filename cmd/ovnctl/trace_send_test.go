@@ -48,6 +48,7 @@ var sendFaults = []sendFault{
 func TestSend(t *testing.T) {
 	seed := drawSeed(t)
 	t.Logf("seed %d: OVNCTL_SEED=%d draws the same pairs", seed, seed)
+	t.Run("tcpdump", sendByTcpdump)
 	putInPath(t)
 	for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.OpenStack()} {
 		t.Run(topology.Name, func(t *testing.T) {
@@ -63,6 +64,28 @@ func TestSend(t *testing.T) {
 				t.Error("packets of one kind only: was anything tested?")
 			}
 		})
+	}
+}
+
+// sendByTcpdump sends between two nodes where the other one has tcpdump only.
+func sendByTcpdump(t *testing.T) {
+	l := labtest.Shared(t, lab.OVNKubernetes())
+	d := &traceDraw{lab: l}
+	for _, proto := range []string{"icmp", "tcp", "udp"} {
+		p := tracePair{from: "shop/client", to: "shop/web-2", proto: proto, port: 8080, at: "node1"}
+		for _, p.v6 = range []bool{false, true} {
+			got := d.ovnctl(t.Context(), p.at, append(d.arguments(p), "--send", "--count=3", "-o", "json", "--nb", l.NB(), "--node-exec", l.Dir+"/enter {hostname}")...)
+			sent := got.trace().Sent
+			if sent == nil || sent.Result != journey.Answered || got.code != exitOK {
+				t.Fatalf("%s: exit code %d: %s%s", p, got.code, got.stdout, got.stderr)
+			}
+			for _, s := range sent.Places {
+				inside := s.Kind == journey.AtWorkload && s.Node == "node2"
+				if inside != (s.Unwatched != "") || !inside && s.Seen != 3 {
+					t.Errorf("%s: %+v", p, s)
+				}
+			}
+		}
 	}
 }
 
@@ -252,20 +275,49 @@ func (w *tap) end() {
 }
 
 // has reports whether the capture has a packet with the mark at a place.
-func (w *tap) has(mark []byte, s journey.Spot) bool {
+func (w *tap) has(mark []byte, s journey.Watchpoint) bool {
 	host, link := s.Node, s.Link
-	if s.Kind == journey.SpotWorkload {
+	if s.Kind == journey.AtWorkload {
 		host, link = s.Port, ""
 	}
 	return slices.ContainsFunc(w.frames, func(f tapped) bool {
-		return f.host == host && f.out == s.Leave && (link == "" || f.link == link) && bytes.Contains(f.frame, mark) &&
-			encapsulated(f.frame) == (s.Kind == journey.SpotTunnel)
+		if f.host != host || f.out != s.Leave || link != "" && f.link != link || !bytes.Contains(f.frame, mark) {
+			return false
+		}
+		is, tunnelled := sentKind(f.frame)
+		return tunnelled == (s.Kind == journey.AtTunnel) && (is == isReply) == s.Reply && is != isNothing
 	})
 }
 
-// encapsulated reports whether an Ethernet frame has UDP over IPv4 to the port of Geneve.
-func encapsulated(b []byte) bool {
-	return len(b) > 38 && b[12] == 8 && b[13] == 0 && b[23] == 17 && binary.BigEndian.Uint16(b[36:]) == 6081
+const (
+	isNothing = iota
+	isPacket
+	isReply
+)
+
+// sentKind tells a packet that was sent from what came of it, and whether it is in a Geneve tunnel over IPv4.
+func sentKind(b []byte) (kind int, tunnelled bool) {
+	b = append(slices.Clone(b), make([]byte, 200)...)
+	at := 14 // of the IP header
+	if b[12] == 0x81 {
+		at += 4
+	}
+	if b[at-2] == 8 && b[at+9] == 17 && binary.BigEndian.Uint16(b[at+22:]) == 6081 {
+		tunnelled = true
+		at += 20 + 8 + 8 + 4*int(b[at+28]&0x3f) + 14
+	}
+	proto, t := b[at+9], b[at+20:]
+	if b[at]>>4 == 6 {
+		proto, t = b[at+6], b[at+40:]
+	}
+	switch {
+	case proto == 1 && t[0] == 8, proto == 58 && t[0] == 128, proto == 6 && t[13] == 2,
+		proto == 17 && slices.Contains(append([]int{53, 80, 30080}, lab.Ports...), int(binary.BigEndian.Uint16(t[2:]))):
+		return isPacket, tunnelled
+	case proto == 6 && t[13] == 4: // the sender's kernel resets a connection that it does not know
+		return isNothing, tunnelled
+	}
+	return isReply, tunnelled
 }
 
 func (w *tap) list(mark []byte) string {

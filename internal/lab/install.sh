@@ -2,7 +2,7 @@
 # Installs what a lab needs on a Debian machine, if it is missing, without starting the packaged services.
 set -eu
 
-packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables openssl ca-certificates python3-openvswitch python3-netaddr python3-pyparsing"
+packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables tcpdump openssl ca-certificates python3-openvswitch python3-netaddr python3-pyparsing"
 
 missing=
 for p in $packages; do

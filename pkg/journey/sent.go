@@ -25,7 +25,7 @@ type Sent struct {
 	// Agrees is set if the trace's verdict says the same.
 	Agrees bool `json:"agrees"`
 	// Places are where the packet and its reply can be seen, in the order of the path.
-	Places []Spot `json:"places"`
+	Places []Watchpoint `json:"places"`
 	// Last is the index in Places of the last at which the packet or its reply was seen; -1 if none.
 	Last int `json:"last"`
 	// Missing is the index of the first place after Last that was watched; -1 if none.
@@ -34,26 +34,26 @@ type Sent struct {
 	Between string `json:"between"`
 }
 
-// SpotKind is the kind of a place where a packet can be seen.
-type SpotKind string
+// WatchpointKind is the kind of a place where a packet can be seen.
+type WatchpointKind string
 
-// Values of SpotKind.
+// Values of WatchpointKind.
 const (
-	SpotWorkload SpotKind = "workload" // the interface of a pod, in its own network namespace
-	SpotPort     SpotKind = "port"     // the interface of a logical port on its node
-	SpotHost     SpotKind = "host"     // an interface of the node itself
-	SpotUplink   SpotKind = "uplink"
-	SpotTunnel   SpotKind = "tunnel" // encapsulated, on any link
+	AtWorkload WatchpointKind = "workload" // the interface of a pod, in its own network namespace
+	AtPort     WatchpointKind = "port"     // the interface of a logical port on its node
+	AtHost     WatchpointKind = "host"     // an interface of the node itself
+	AtUplink   WatchpointKind = "uplink"
+	AtTunnel   WatchpointKind = "tunnel" // encapsulated, on any link
 )
 
-// A Spot is a place where a packet can be seen, and how many were.
-type Spot struct {
-	Node  string   `json:"node"`
-	Kind  SpotKind `json:"kind"`
-	Port  string   `json:"port"`  // logical port; empty if none
-	Link  string   `json:"link"`  // interface; of a tunnel, the one it was seen on
-	Leave bool     `json:"leave"` // sent by the interface; else received
-	Reply bool     `json:"reply"`
+// A Watchpoint is a place where a packet can be seen, and how many were.
+type Watchpoint struct {
+	Node  string         `json:"node"`
+	Kind  WatchpointKind `json:"kind"`
+	Port  string         `json:"port"`  // logical port; empty if none
+	Link  string         `json:"link"`  // interface; of a tunnel, the one it was seen on
+	Leave bool           `json:"leave"` // sent by the interface; else received
+	Reply bool           `json:"reply"`
 	// Remote is the other end's node, of a tunnel.
 	Remote string `json:"remote"`
 	// Expected is set if the trace says that the packet comes here.

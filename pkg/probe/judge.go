@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,14 +11,14 @@ import (
 )
 
 // at reports whether a packet was seen at a place.
-func at(p journey.Spot, s sighting) bool {
+func at(p journey.Watchpoint, s sighting) bool {
 	if s.node != p.Node || s.frame.Out != p.Leave || (s.sight.what != itself) != p.Reply {
 		return false
 	}
 	switch p.Kind {
-	case journey.SpotTunnel:
+	case journey.AtTunnel:
 		return s.sight.tunnel && !s.frame.Pod
-	case journey.SpotWorkload:
+	case journey.AtWorkload:
 		return s.frame.Pod && s.frame.Link == p.Link
 	}
 	return !s.sight.tunnel && !s.frame.Pod && s.frame.Link == p.Link
@@ -27,76 +26,105 @@ func at(p journey.Spot, s sighting) bool {
 
 // answer says what became of the packets, on the branch where most was seen of them.
 func (r *run) answer(out outgoing) *journey.Sent {
-	var best *journey.Sent
+	sent := &journey.Sent{Count: out.count, Size: r.packet.Size, Mark: fmt.Sprintf("%#06x", r.packet.Mark>>8), Packet: r.packet.String()}
+	var verdict journey.Verdict
 	most := -1
 	for _, p := range r.paths {
-		sent := &journey.Sent{Count: out.count, Size: r.packet.Size, Mark: fmt.Sprintf("%#x", r.packet.Mark>>8), Packet: r.packet.String(), Places: r.count(p.spots)}
-		total := 0
-		for _, s := range sent.Places {
-			total += s.Seen
+		places, total := r.count(p.watchpoints), 0
+		for _, w := range places {
+			total += w.Seen
 		}
 		if total > most {
-			best, most = sent, total
-			r.judge(best, p.verdict, out)
+			most, sent.Places, verdict = total, places, p.verdict
 		}
 	}
-	return best
+	if !arrived(sent.Places, true) {
+		sent.Places = r.strayed(sent.Places)
+	}
+	r.judge(sent, verdict, out)
+	return sent
 }
 
 // count fills in what was seen at each place.
-func (r *run) count(spots []journey.Spot) []journey.Spot {
-	all := []journey.Spot{}
-	for _, p := range spots {
+func (r *run) count(watchpoints []journey.Watchpoint) []journey.Watchpoint {
+	all := []journey.Watchpoint{}
+	for _, p := range watchpoints {
 		indexes := map[int]bool{}
 		for _, s := range r.seen {
 			if !at(p, s) {
 				continue
 			}
 			indexes[s.sight.index] = true
-			if p.Kind == journey.SpotTunnel && (p.Leave || p.Link == "") {
+			if p.Kind == journey.AtTunnel && (p.Leave || p.Link == "") {
 				p.Link = s.frame.Link // nearest to the wire
 			}
 		}
 		p.Seen, p.Unwatched = len(indexes), r.unwatched(p)
 		all = append(all, p)
 	}
-	return r.strayed(all)
+	return all
 }
 
-// strayed adds where the packet was seen although nothing says that it comes there, on nodes where it was not seen at
-// all places that it should come to. These are behind the last that it was seen at there.
-func (r *run) strayed(places []journey.Spot) []journey.Spot {
-	for _, s := range r.seen {
-		if s.sight.what != itself || slices.ContainsFunc(places, func(p journey.Spot) bool { return at(p, s) }) {
+// strayed adds where else on a node the packet was seen, after it was seen for the last time at a place that it should
+// come to. One socket sees all links of a node, so sightings are in order.
+func (r *run) strayed(places []journey.Watchpoint) []journey.Watchpoint {
+	planned := places
+	known := func(s sighting) bool {
+		return slices.ContainsFunc(planned, func(p journey.Watchpoint) bool { return at(p, s) })
+	}
+	begins := map[string]int{} // index of the last sighting at a place that it should come to
+	for i, s := range r.seen {
+		if s.sight.what == itself && known(s) {
+			begins[s.node] = i
+		}
+	}
+	for i, s := range r.seen {
+		// Frames in pods: those of other backends that a service might have chosen.
+		if s.sight.what != itself || s.frame.Pod || i < begins[s.node] || known(s) {
 			continue
 		}
-		after, complete := -1, true
-		for i, p := range places {
-			if p.Reply || p.Node != s.node || p.Kind == journey.SpotWorkload {
-				continue
+		p := journey.Watchpoint{Node: s.node, Kind: journey.AtHost, Link: s.frame.Link, Leave: s.frame.Out, Seen: 1}
+		if s.sight.tunnel {
+			p.Kind = journey.AtTunnel
+			if p.Leave {
+				p.Remote = s.sight.remote.String()
 			}
-			if p.Seen > 0 {
-				after = i
-			}
-			complete = complete && p.Seen > 0
 		}
-		if after < 0 || complete {
-			continue
+		if !slices.ContainsFunc(places, func(x journey.Watchpoint) bool { return at(x, s) }) {
+			places = slices.Insert(places, behind(places, s.node), p)
 		}
-		p := journey.Spot{Node: s.node, Kind: journey.SpotHost, Link: s.frame.Link, Leave: s.frame.Out, Seen: 1}
-		switch {
-		case s.frame.Pod:
-			continue // it is another pod's, that a service might have chosen
-		case s.sight.tunnel:
-			p.Kind = journey.SpotTunnel
-		}
-		places = slices.Insert(places, after+1, p)
 	}
 	return places
 }
 
+// behind returns where in the path a stray packet on a node belongs: behind the last place there where it was seen, else
+// before those where it was not.
+func behind(places []journey.Watchpoint, node string) int {
+	last, first, end := -1, -1, 0
+	for i, p := range places {
+		if p.Reply {
+			break
+		}
+		end = i + 1
+		switch {
+		case p.Node != node:
+		case p.Seen > 0:
+			last = i
+		case first < 0:
+			first = i
+		}
+	}
+	switch {
+	case last >= 0:
+		return last + 1
+	case first >= 0:
+		return first
+	}
+	return end
+}
+
 // unwatched is why nothing could be seen at a place.
-func (r *run) unwatched(p journey.Spot) string {
+func (r *run) unwatched(p journey.Watchpoint) string {
 	w := r.nodes[p.Node]
 	switch {
 	case w == nil:
@@ -105,7 +133,7 @@ func (r *run) unwatched(p journey.Spot) string {
 		return w.why
 	case p.Port != "" && p.Link == "":
 		return "no interface on " + p.Node + " has iface-id " + p.Port
-	case p.Kind == journey.SpotWorkload:
+	case p.Kind == journey.AtWorkload:
 		return w.listening.Unread[p.Link]
 	}
 	return ""
@@ -153,7 +181,7 @@ func (r *run) judge(sent *journey.Sent, verdict journey.Verdict, out outgoing) {
 }
 
 // refused reports whether an error came back to the sender.
-func (r *run) refused(places []journey.Spot) bool {
+func (r *run) refused(places []journey.Watchpoint) bool {
 	for _, p := range places[max(0, len(places)-2):] { // its port and its own interface
 		if p.Reply && slices.ContainsFunc(r.seen, func(s sighting) bool {
 			return (s.sight.what == refusal || s.sight.what == failure) && at(p, s)
@@ -165,7 +193,7 @@ func (r *run) refused(places []journey.Spot) bool {
 }
 
 // furthest returns how far the packet itself came, and the first place behind that.
-func furthest(places []journey.Spot) (last, missing int) {
+func furthest(places []journey.Watchpoint) (last, missing int) {
 	last, missing = -1, -1
 	for i, p := range places {
 		if !p.Reply && p.Seen > 0 {
@@ -187,7 +215,7 @@ func reason(err error) string {
 }
 
 // arrived reports whether the packet, or its reply, was seen at the last place of its path that was watched.
-func arrived(places []journey.Spot, reply bool) bool {
+func arrived(places []journey.Watchpoint, reply bool) bool {
 	for _, p := range slices.Backward(places) {
 		if p.Reply == reply && p.Unwatched == "" {
 			return p.Seen > 0
@@ -200,7 +228,7 @@ func arrived(places []journey.Spot, reply bool) bool {
 func lost(sent *journey.Sent) {
 	missing := sent.Places[sent.Missing]
 	if sent.Last < 0 {
-		sent.Sentence = "it was not seen at all: not even " + Place(missing)
+		sent.Sentence = "it was not seen at all: not even " + Where(missing)
 		sent.Between = "the sender's own kernel: its routes, its neighbours and its packet filter"
 		return
 	}
@@ -210,48 +238,52 @@ func lost(sent *journey.Sent) {
 		what = "its reply"
 	}
 	if missing.Reply && !last.Reply {
-		sent.Sentence = "it was last seen " + Place(last) + ", and no reply was seen " + Place(missing)
+		sent.Sentence = "it was last seen " + Where(last) + ", and no reply was seen " + Where(missing)
 	} else {
-		sent.Sentence = what + " was last seen " + Place(last) + ", and not " + Place(missing)
+		sent.Sentence = what + " was last seen " + Where(last) + ", and not " + Where(missing)
 	}
 	sent.Between = between(last, missing)
 }
 
 // between says what lies between two places that follow each other.
-func between(a, b journey.Spot) string {
-	inside := a.Kind == journey.SpotWorkload || a.Kind == journey.SpotHost && !a.Leave || a.Kind == journey.SpotPort && a.Leave
+func between(a, b journey.Watchpoint) string {
+	inside := a.Kind == journey.AtWorkload || a.Kind == journey.AtHost && !a.Leave || a.Kind == journey.AtPort && a.Leave
 	switch {
 	case inside && b.Reply && !a.Reply:
 		return "whoever replies on " + a.Node + ": its packet filter, its routes and neighbours, or nothing that answers"
-	case a.Kind == journey.SpotUplink && a.Leave && b.Reply && !a.Reply:
+	case a.Kind == journey.AtUplink && a.Leave && b.Reply && !a.Reply:
 		return "the network outside"
 	case a.Node != b.Node:
 		return "the underlay between " + a.Node + " and " + b.Node
-	case a.Kind == journey.SpotWorkload || b.Kind == journey.SpotWorkload:
+	case a.Kind == journey.AtWorkload || b.Kind == journey.AtWorkload:
 		return "the link of the port on " + a.Node
 	}
 	return "the bridges of Open vSwitch on " + a.Node
 }
 
-// Place words a place: "leaving node1 in the tunnel to node2".
-func Place(p journey.Spot) string {
+// Where words a place: "leaving node1 in the tunnel to node2".
+func Where(p journey.Watchpoint) string {
 	link := ""
 	if p.Link != "" {
 		link = " (" + p.Link + ")"
 	}
 	switch p.Kind {
-	case journey.SpotTunnel:
-		remote := cmp.Or(p.Remote, "an unexpected node")
-		if p.Leave {
-			return "leaving " + p.Node + " in the tunnel to " + remote + link
+	case journey.AtTunnel:
+		switch {
+		case p.Leave && p.Remote != "":
+			return "leaving " + p.Node + " in the tunnel to " + p.Remote + link
+		case p.Leave:
+			return "leaving " + p.Node + " in a tunnel" + link
+		case p.Remote != "":
+			return "entering " + p.Node + " in the tunnel from " + p.Remote + link
 		}
-		return "entering " + p.Node + " in the tunnel from " + remote + link
-	case journey.SpotWorkload:
+		return "entering " + p.Node + " in a tunnel" + link
+	case journey.AtWorkload:
 		if p.Leave {
 			return "leaving the interface of " + p.Port
 		}
 		return "at the interface of " + p.Port
-	case journey.SpotPort:
+	case journey.AtPort:
 		if p.Leave {
 			return "leaving port " + p.Port + " on " + p.Node + link
 		}

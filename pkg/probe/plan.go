@@ -6,9 +6,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
-// spots returns the places where the packets of a branch, and their replies, can be seen.
-func spots(request journey.Request, forward, back *journey.Direction) []journey.Spot {
-	var all []journey.Spot
+// watchpoints returns the places where the packets of a branch, and their replies, can be seen.
+func watchpoints(request journey.Request, forward, back *journey.Direction) []journey.Watchpoint {
+	var all []journey.Watchpoint
 	if forward != nil {
 		all = along(forward, false)
 	}
@@ -23,7 +23,7 @@ func spots(request journey.Request, forward, back *journey.Direction) []journey.
 	// What the trace does not say of the reply comes by the path of the packet.
 	for _, s := range slices.Backward(all[:there]) {
 		s.Leave, s.Reply, s.Expected = !s.Leave, true, false
-		if !slices.ContainsFunc(all[there:], func(x journey.Spot) bool { return same(x, s) }) {
+		if !slices.ContainsFunc(all[there:], func(x journey.Watchpoint) bool { return same(x, s) }) {
 			all = append(all, s)
 		}
 	}
@@ -31,15 +31,15 @@ func spots(request journey.Request, forward, back *journey.Direction) []journey.
 }
 
 // same reports whether two places are one, expected or not.
-func same(a, b journey.Spot) bool {
+func same(a, b journey.Watchpoint) bool {
 	a.Expected, b.Expected = false, false
 	return a == b
 }
 
 // along returns the places on a direction's path.
-func along(d *journey.Direction, reply bool) []journey.Spot {
-	var all []journey.Spot
-	put := func(s journey.Spot) {
+func along(d *journey.Direction, reply bool) []journey.Watchpoint {
+	var all []journey.Watchpoint
+	put := func(s journey.Watchpoint) {
 		s.Reply, s.Expected = reply, true
 		all = append(all, s)
 	}
@@ -48,31 +48,31 @@ func along(d *journey.Direction, reply bool) []journey.Spot {
 		switch h.Kind {
 		case "switch":
 			if i == 0 && h.From != "" {
-				put(journey.Spot{Node: h.Node, Kind: journey.SpotWorkload, Port: h.From, Leave: true})
-				put(journey.Spot{Node: h.Node, Kind: journey.SpotPort, Port: h.From})
+				put(journey.Watchpoint{Node: h.Node, Kind: journey.AtWorkload, Port: h.From, Leave: true})
+				put(journey.Watchpoint{Node: h.Node, Kind: journey.AtPort, Port: h.From})
 			}
 			if last && h.To != "" && d.Verdict.Outcome == journey.Delivered {
-				put(journey.Spot{Node: h.Node, Kind: journey.SpotPort, Port: h.To, Leave: true})
-				put(journey.Spot{Node: h.Node, Kind: journey.SpotWorkload, Port: h.To})
+				put(journey.Watchpoint{Node: h.Node, Kind: journey.AtPort, Port: h.To, Leave: true})
+				put(journey.Watchpoint{Node: h.Node, Kind: journey.AtWorkload, Port: h.To})
 			}
 		case "tunnel":
 			if !last {
-				put(journey.Spot{Node: h.Node, Kind: journey.SpotTunnel, Remote: d.Hops[i+1].Node, Leave: true})
-				put(journey.Spot{Node: d.Hops[i+1].Node, Kind: journey.SpotTunnel, Remote: h.Node})
+				put(journey.Watchpoint{Node: h.Node, Kind: journey.AtTunnel, Remote: d.Hops[i+1].Node, Leave: true})
+				put(journey.Watchpoint{Node: d.Hops[i+1].Node, Kind: journey.AtTunnel, Remote: h.Node})
 			}
 		case "host":
 			if h.From != "" {
-				put(journey.Spot{Node: h.Node, Kind: journey.SpotHost, Link: h.From})
+				put(journey.Watchpoint{Node: h.Node, Kind: journey.AtHost, Link: h.From})
 			}
 			if h.To != "" && d.Hops[min(i+1, len(d.Hops)-1)].Kind != "tunnel" {
-				put(journey.Spot{Node: h.Node, Kind: journey.SpotHost, Link: h.To, Leave: true})
+				put(journey.Watchpoint{Node: h.Node, Kind: journey.AtHost, Link: h.To, Leave: true})
 			}
 		case "bridge":
 			if h.From != "" && h.From != h.Datapath {
-				put(journey.Spot{Node: h.Node, Kind: journey.SpotUplink, Link: h.From})
+				put(journey.Watchpoint{Node: h.Node, Kind: journey.AtUplink, Link: h.From})
 			}
 			if h.To != "" && h.To != h.Datapath {
-				put(journey.Spot{Node: h.Node, Kind: journey.SpotUplink, Link: h.To, Leave: true})
+				put(journey.Watchpoint{Node: h.Node, Kind: journey.AtUplink, Link: h.To, Leave: true})
 			}
 		}
 	}
@@ -80,17 +80,17 @@ func along(d *journey.Direction, reply bool) []journey.Spot {
 }
 
 // toEnd adds the places up to the destination that a trace does not reach.
-func toEnd(r journey.Request, all []journey.Spot) []journey.Spot {
-	end := journey.Spot{Node: r.To.Node, Kind: journey.SpotPort, Port: r.To.Port, Leave: true}
-	if end.Node == "" || end.Port == "" || slices.ContainsFunc(all, func(s journey.Spot) bool { return same(s, end) }) {
+func toEnd(r journey.Request, all []journey.Watchpoint) []journey.Watchpoint {
+	end := journey.Watchpoint{Node: r.To.Node, Kind: journey.AtPort, Port: r.To.Port, Leave: true}
+	if end.Node == "" || end.Port == "" || slices.ContainsFunc(all, func(s journey.Watchpoint) bool { return same(s, end) }) {
 		return all
 	}
-	tunnelled := slices.ContainsFunc(all, func(s journey.Spot) bool { return s.Kind == journey.SpotTunnel && s.Node == end.Node })
-	if from := r.From.Node; from != "" && from != end.Node && !tunnelled && !slices.ContainsFunc(all, func(s journey.Spot) bool { return s.Kind == journey.SpotUplink }) {
-		all = append(all, journey.Spot{Node: from, Kind: journey.SpotTunnel, Remote: end.Node, Leave: true},
-			journey.Spot{Node: end.Node, Kind: journey.SpotTunnel, Remote: from})
+	tunnelled := slices.ContainsFunc(all, func(s journey.Watchpoint) bool { return s.Kind == journey.AtTunnel && s.Node == end.Node })
+	if from := r.From.Node; from != "" && from != end.Node && !tunnelled && !slices.ContainsFunc(all, func(s journey.Watchpoint) bool { return s.Kind == journey.AtUplink }) {
+		all = append(all, journey.Watchpoint{Node: from, Kind: journey.AtTunnel, Remote: end.Node, Leave: true},
+			journey.Watchpoint{Node: end.Node, Kind: journey.AtTunnel, Remote: from})
 	}
 	inside := end
-	inside.Kind, inside.Leave = journey.SpotWorkload, false
+	inside.Kind, inside.Leave = journey.AtWorkload, false
 	return append(all, end, inside)
 }

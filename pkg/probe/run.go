@@ -94,8 +94,8 @@ type run struct {
 
 // A path is the places of one branch.
 type path struct {
-	verdict journey.Verdict
-	spots   []journey.Spot
+	verdict     journey.Verdict
+	watchpoints []journey.Watchpoint
 }
 
 // A watched is a node on a path.
@@ -122,9 +122,9 @@ func (r *run) branches(ctx context.Context) {
 	}
 	var all []*cluster.Node
 	for _, b := range list {
-		p := path{b.Verdict, spots(r.trace.Request, b.Forward, b.Reply)}
+		p := path{b.Verdict, watchpoints(r.trace.Request, b.Forward, b.Reply)}
 		r.paths = append(r.paths, p)
-		for _, s := range p.spots {
+		for _, s := range p.watchpoints {
 			all = r.add(s.Node, all)
 		}
 	}
@@ -134,8 +134,8 @@ func (r *run) branches(ctx context.Context) {
 		w.find(ctx, r.cluster.Node(name))
 	}
 	for _, p := range r.paths {
-		for i := range p.spots {
-			s := &p.spots[i]
+		for i := range p.watchpoints {
+			s := &p.watchpoints[i]
 			if s.Port != "" {
 				s.Link = r.nodes[s.Node].links[s.Port]
 			}
@@ -187,8 +187,8 @@ func (r *run) listen(ctx context.Context) {
 		}
 		watch := node.Watch{Words: r.packet.words(), For: time.Minute}
 		for _, p := range r.paths {
-			for _, s := range p.spots {
-				if s.Kind == journey.SpotWorkload && s.Node == w.name && s.Link != "" && !slices.Contains(watch.Pods, s.Link) {
+			for _, s := range p.watchpoints {
+				if s.Kind == journey.AtWorkload && s.Node == w.name && s.Link != "" && !slices.Contains(watch.Pods, s.Link) {
 					watch.Pods = append(watch.Pods, s.Link)
 				}
 			}
@@ -303,13 +303,13 @@ func (r *run) back() int {
 	defer r.mu.Unlock()
 	most := 0
 	for _, p := range r.paths {
-		if len(p.spots) == 0 {
+		if len(p.watchpoints) == 0 {
 			continue
 		}
-		end := p.spots[len(p.spots)-1]
+		end := p.watchpoints[len(p.watchpoints)-1]
 		indexes := map[int]bool{}
 		for _, s := range r.seen {
-			if end.Reply && at(end, s) || atSender(p.spots[0], s) {
+			if end.Reply && at(end, s) || atSender(p.watchpoints[0], s) {
 				indexes[s.sight.index] = true
 			}
 		}
@@ -319,6 +319,6 @@ func (r *run) back() int {
 }
 
 // atSender reports whether something came back to where packets are sent from.
-func atSender(first journey.Spot, s sighting) bool {
+func atSender(first journey.Watchpoint, s sighting) bool {
 	return s.node == first.Node && s.sight.what != itself && s.frame.Link == first.Link && s.frame.Pod && !s.frame.Out
 }

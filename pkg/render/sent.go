@@ -23,11 +23,11 @@ func (p *tracePrinter) sent(s *journey.Sent) {
 	if !s.Agrees && s.Result != journey.Unsent {
 		p.text(4, "the verdict above is not what happened to it", Warn)
 	}
-	for i, spot := range s.Places {
-		if s.Missing >= 0 && i > s.Missing && spot.Seen == 0 || s.Result == journey.NotSent {
+	for i, watchpoint := range s.Places {
+		if s.Missing >= 0 && i > s.Missing && watchpoint.Seen == 0 || s.Result == journey.NotSent {
 			continue // what is behind the place where it was lost
 		}
-		p.spot(s, i, spot)
+		p.watchpoint(s, i, watchpoint)
 	}
 }
 
@@ -38,23 +38,23 @@ func packets(s *journey.Sent) string {
 	return fmt.Sprintf("%d times %s", s.Count, s.Packet)
 }
 
-// spot prints a place.
-func (p *tracePrinter) spot(s *journey.Sent, i int, spot journey.Spot) {
-	mark, look, seen := "·", Faint, "not watched: "+spot.Unwatched
+// watchpoint prints a place.
+func (p *tracePrinter) watchpoint(s *journey.Sent, i int, watchpoint journey.Watchpoint) {
+	mark, look, seen := "·", Faint, "not watched: "+watchpoint.Unwatched
 	switch {
-	case spot.Seen > 0:
-		mark, look, seen = "+", Good, fmt.Sprintf("%d", spot.Seen)
-	case spot.Unwatched == "" && i == s.Missing:
+	case watchpoint.Seen > 0:
+		mark, look, seen = "+", Good, fmt.Sprintf("%d", watchpoint.Seen)
+	case watchpoint.Unwatched == "" && i == s.Missing:
 		mark, look, seen = "-", Bad, "lost before here"
-	case spot.Unwatched == "":
+	case watchpoint.Unwatched == "":
 		mark, seen = "-", "0"
 	}
-	if !spot.Expected && spot.Seen > 0 {
+	if !watchpoint.Expected && watchpoint.Seen > 0 {
 		seen += ", not expected"
 	}
 	direction := ""
-	if spot.Reply {
+	if watchpoint.Reply {
 		direction = "reply "
 	}
-	p.put(4, 6, Span{mark + " ", look}, Span{Text: direction + probe.Place(spot) + "  "}, Span{seen, look})
+	p.put(4, 6, Span{mark + " ", look}, Span{Text: direction + probe.Where(watchpoint) + "  "}, Span{seen, look})
 }
