@@ -14,6 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// earBuffer holds bursts of packets until they are read.
+const earBuffer = 4 << 20
+
 // An ear is a packet(7) socket on all links of a network namespace.
 type ear struct {
 	file  *os.File
@@ -108,6 +111,7 @@ func (e *ear) open(filter []unix.SockFilter) error {
 	if err != nil {
 		return fmt.Errorf("packet socket: %w: run as root", err)
 	}
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, earBuffer) // else it has what others have
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	err = os.NewSyscallError("attach a filter", unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &prog))
 	if err == nil {
