@@ -59,9 +59,9 @@ show how far real packets get, and whether the verdict is right. Without traffic
 there is nothing to see: send some. Packets lost on a path that should work:
 exit code 1.
 
---send sends the packet for real, with a mark, and watches every node on the path
-for it and its reply: who saw it, and where it is lost. Exit code 0 means that a
-reply came back.
+--send sends the packet for real, with a mark, and watches every node on the
+path for it and its reply: who saw it, and where it is lost. Exit code 0 means
+that a reply came back.
 ` + exitStatusHelp,
 		Example: `  ovnctl trace shop/client shop/web-1 --tcp 8080
   ovnctl trace shop/client svc:shop/web --tcp 80 -v
