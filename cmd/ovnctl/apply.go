@@ -249,6 +249,11 @@ func (o *operator) ShowPlan(c *fixes.Call, p *fixes.PlanSummary) error {
 	return render.Plan(o.text(), o.style(o.stdout), c, p)
 }
 
+// ShowUndo shows what undoing a run does.
+func (o *operator) ShowUndo(r *fixes.Run, p *fixes.PlanSummary) error {
+	return render.Undo(o.text(), o.style(o.stdout), r, p)
+}
+
 // ShowOutcome shows the outcome of a repair.
 func (o *operator) ShowOutcome(out fixes.Outcome) error {
 	return render.Outcome(o.text(), o.style(o.stdout), out)

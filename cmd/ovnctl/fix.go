@@ -313,11 +313,6 @@ func (o *fixOptions) undo(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return fixError{fmt.Errorf("%w\nhint: ovnctl fix list --done lists the runs", err)}
 	}
-	if !o.machine() {
-		if err := render.Undo(o.stdout, o.style(o.stdout), run); err != nil {
-			return err
-		}
-	}
 	fix, err := l.Undo(ctx, run)
 	if err != nil {
 		return fixFailure(err)

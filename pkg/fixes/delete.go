@@ -34,9 +34,13 @@ type schemaReader interface {
 // byDaemons are columns, besides the ephemeral ones, that a daemon fills in: they neither guard a row nor are restored
 // with it.
 var byDaemons = map[string][]string{
-	"Interface":       {"ofport", "error", "mac_in_use", "ifindex", "admin_state", "link_state", "link_speed", "duplex", "mtu", "statistics", "status"},
-	"Port":            {"statistics", "status", "rstp_statistics", "rstp_status", "bond_active_slave"},
-	"Bridge":          {"datapath_id", "datapath_version", "status", "rstp_status"},
+	"Interface": {"ofport", "error", "mac_in_use", "ifindex", "admin_state", "link_state", "link_speed", "duplex", "mtu", "statistics", "status"},
+	"Port":      {"statistics", "status", "rstp_statistics", "rstp_status", "bond_active_slave"},
+	"Bridge":    {"datapath_id", "datapath_version", "status", "rstp_status"},
+
+	"Logical_Switch_Port": {"up", "dynamic_addresses"},
+	"Logical_Router_Port": {"ipv6_prefix", "status"},
+
 	"Chassis":         {"nb_cfg"},
 	"Chassis_Private": {"nb_cfg_timestamp"},
 	"MAC_Binding":     {"timestamp"},

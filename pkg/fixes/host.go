@@ -124,7 +124,31 @@ func appctl(daemon, command string, args []string) string {
 	return strings.Join(append([]string{tool, "-t", target, command}, args...), " ")
 }
 
-func (s Control) look(context.Context, *Target) (stage, string, error) { return unseen, "", nil }
+func (s Control) look(ctx context.Context, t *Target) (stage, string, error) {
+	if len(s.State) == 0 {
+		return unseen, "", nil
+	}
+	reply, err := t.control(ctx, s.Daemon, s.State[0], s.State[1:]...)
+	if err != nil {
+		return moved, "", err
+	}
+	shows := func(want string) bool {
+		for line := range strings.Lines(reply) {
+			line = strings.TrimSpace(line)
+			if line == want || strings.HasSuffix(want, ",") && strings.HasPrefix(line, want) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case shows(s.Is):
+		return done, "", nil
+	case shows(s.Was):
+		return untouched, "", nil
+	}
+	return moved, fmt.Sprintf("%s no longer shows %s", s.State[0], strings.TrimSuffix(s.Is, ",")), nil
+}
 
 func (s Control) do(ctx context.Context, t *Target) error {
 	_, err := t.control(ctx, s.Daemon, s.Command, s.Args...)

@@ -41,6 +41,8 @@ type Loop struct {
 type Operator interface {
 	Begin(*Call)
 	ShowPlan(*Call, *PlanSummary) error
+	// ShowUndo shows what undoing a run does.
+	ShowUndo(*Run, *PlanSummary) error
 	ShowOutcome(Outcome) error
 	// Ask asks a question; enter is the default.
 	Ask(ctx context.Context, question string, enter bool) (bool, error)
@@ -302,17 +304,24 @@ func (l *Loop) question(ctx context.Context, text string, enter bool) (bool, err
 
 // Undo undoes a run.
 func (l *Loop) Undo(ctx context.Context, run *Run) (Fix, error) {
-	outcome, err := l.undo(ctx, run)
-	if err == nil {
-		err = l.Operator.ShowOutcome(outcome)
+	fix := Fix{Call: run.Call(), Plan: run.UndoPlan()}
+	kept, err := run.Undoable(ctx, l.target(ctx))
+	for _, what := range kept {
+		fix.Plan.Warnings = append(fix.Plan.Warnings, what+" is not this repair's, and stays")
 	}
-	return Fix{Call: run.Call(), Plan: run.UndoPlan(), Outcome: outcome}, err
+	if shown := l.Operator.ShowUndo(run, fix.Plan); err == nil {
+		err = shown
+	}
+	if err != nil {
+		return fix, err
+	}
+	if fix.Outcome, err = l.undo(ctx, run); err == nil {
+		err = l.Operator.ShowOutcome(fix.Outcome)
+	}
+	return fix, err
 }
 
 func (l *Loop) undo(ctx context.Context, run *Run) (Outcome, error) {
-	if err := run.Undoable(ctx, l.target(ctx)); err != nil {
-		return Outcome{}, err
-	}
 	var watched Options
 	if run.Cuts {
 		again := func(ctx context.Context) error { return l.confirmBy(ctx, run.Answered, false) }

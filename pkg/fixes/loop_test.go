@@ -22,6 +22,7 @@ type person struct {
 
 func (p *person) Begin(*Call)                        {}
 func (p *person) ShowPlan(*Call, *PlanSummary) error { return nil }
+func (p *person) ShowUndo(*Run, *PlanSummary) error  { return nil }
 func (p *person) Progress(*Plan, Event)              {}
 
 func (p *person) ShowOutcome(o Outcome) error {

@@ -210,19 +210,57 @@ func (s Network) do(ctx context.Context, t *Target) error {
 	})
 }
 
+// undo keeps what others have: what the kernel removes along with the changes is added again. If some of it cannot be,
+// the step is made again, except in a rollback, which goes on: the host may be cut off.
 func (s Network) undo(ctx context.Context, t *Target) error {
 	n, err := t.network(ctx)
 	if err != nil {
 		return err
 	}
-	var back Network
-	for _, c := range slices.Backward(s.Changes) {
-		back.Changes = append(back.Changes, c.inverse())
-	}
-	return back.make(ctx, t, func(c LinkChange) bool {
+	back := s.inverse()
+	kept, stranded := back.takesAlong(n, t.steps)
+	others := append(kept, stranded...)
+	err = back.make(ctx, t, func(c LinkChange) bool {
 		st, _ := c.look(n)
 		return (st != done || c.keeps()) && !c.absent(n)
 	})
+	if err != nil {
+		return err
+	}
+	lost, err := putBack(ctx, t, others)
+	if err != nil || len(lost) == 0 || t.rollback {
+		return err
+	}
+	again := s.do(ctx, t)
+	_, restored := putBack(ctx, t, others)
+	return errors.Join(fmt.Errorf("it would remove what others have: %s", strings.Join(entriesOf(lost), ", ")), again, restored)
+}
+
+// inverse returns the step that undoes this one.
+func (s Network) inverse() (back Network) {
+	for _, c := range slices.Backward(s.Changes) {
+		back.Changes = append(back.Changes, c.inverse())
+	}
+	return back
+}
+
+// putBack adds what is missing of others' entries. It returns what cannot be added.
+func putBack(ctx context.Context, t *Target, others []LinkChange) (lost []LinkChange, err error) {
+	n, err := t.network(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range others {
+		one := Network{Changes: []LinkChange{c}}
+		missing := func(c LinkChange) bool {
+			at, _ := c.look(n)
+			return at != done
+		}
+		if err := one.change(t, missing); err != nil {
+			lost = append(lost, c)
+		}
+	}
+	return lost, nil
 }
 
 // make makes the remaining changes, repeats those that the kernel undid along with another one, announces addresses,

@@ -141,6 +141,8 @@ type Control struct {
 	Args    []string
 	What    string
 	Undo    []string // command and arguments that undo it; none if it cannot be undone
+	State   []string // command and arguments whose reply shows the state; none if no command does
+	Was, Is string   // a line of that reply before and after, or with a comma at the end how the line begins
 	Why     string   // why it cannot be undone
 	Over    string   // the daemon's error for a command it has already carried out: no failure when an interrupted run is finished
 }

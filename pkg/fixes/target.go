@@ -20,6 +20,9 @@ type Target struct {
 
 	zones   []*snapshot.Zone
 	process string // in the names of this run's temporary files
+
+	steps    []Step // of the run that is being undone
+	rollback bool   // it is undone because it failed, not because somebody asked
 }
 
 // On returns the target of plans made from d. The local host's root directory is at root.

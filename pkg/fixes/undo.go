@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -13,6 +16,7 @@ import (
 // see how far that went: of two steps on one thing only the later one.
 func (e *engine) revert(ctx context.Context, reason Reason, why string) error {
 	_ = e.note(Event{State: Undoing, Reason: reason, Text: why})
+	e.t.rollback = reason != Asked
 	switch err := e.undoSteps(ctx); {
 	case errors.Is(err, errNow):
 		return err
@@ -31,6 +35,7 @@ func (e *engine) undoSteps(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNow, err)
 	}
+	e.t.steps = slices.Collect(maps.Values(steps))
 	var stays, unwritten error
 	silent := touched{} // undone, and not in the journal
 	for n := len(e.run.Steps); n > 0; n-- {
@@ -113,22 +118,43 @@ func (e *UndoError) Error() string {
 	return fmt.Sprintf("run %d, %s, cannot be undone: %s", e.Run.ID, e.Run.Title, e.Why)
 }
 
-// Undoable reports as an *UndoError why a run cannot be undone: one of its steps cannot be, or somebody has since
-// changed what it changed.
-func (r *Run) Undoable(ctx context.Context, t *Target) error {
+// Undoable reports as an *UndoError why a run cannot be undone: one of its steps cannot be, somebody has since changed
+// what it changed, or undo would remove what others have. It returns what else is there and undo keeps, one line each.
+func (r *Run) Undoable(ctx context.Context, t *Target) (kept []string, err error) {
 	steps, ended, err := r.begun()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if r.NoUndo != "" {
-		return &UndoError{r, r.NoUndo}
+		return nil, &UndoError{r, r.NoUndo}
 	}
 	for _, a := range steps {
 		if why := a.Summary().OneWay; why != "" {
-			return &UndoError{r, why}
+			return nil, &UndoError{r, why}
 		}
 	}
 	t.process = strconv.Itoa(r.ID)
+	if err := r.unchanged(ctx, t, steps, ended); err != nil {
+		return nil, err
+	}
+	var there []Step
+	for n, a := range steps {
+		if ended[n] != TakenBack && !r.lost(a) {
+			there = append(there, a)
+		}
+	}
+	b, err := beside(ctx, t, there)
+	if err != nil {
+		return nil, err
+	}
+	if len(b.Lost) > 0 {
+		return nil, &UndoError{r, "it would also remove what others have: " + strings.Join(b.Lost, "; ")}
+	}
+	return b.Kept, nil
+}
+
+// unchanged reports as an *UndoError what is not as the steps left it.
+func (r *Run) unchanged(ctx context.Context, t *Target, steps map[int]Step, ended map[int]State) error {
 	later := touched{}
 	for n := len(r.Steps); n > 0; n-- {
 		a := steps[n]
@@ -152,7 +178,7 @@ func (r *Run) Undoable(ctx context.Context, t *Target) error {
 // Undo undoes a run. The journal must be locked. A run that cuts is undone under a watchdog, by Watch, Confirm and
 // Within of the options. Unless that is confirmed, the run is put in place again.
 func (j *Journal) Undo(ctx context.Context, t *Target, r *Run, o Options) error {
-	if err := r.Undoable(ctx, t); err != nil {
+	if _, err := r.Undoable(ctx, t); err != nil {
 		return err
 	}
 	e := &engine{Journal: j, t: t, run: r, o: o}

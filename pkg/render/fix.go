@@ -175,11 +175,14 @@ func RunTable(runs []*fixes.Run) *Table {
 }
 
 // Undo writes as text what undoing a run does.
-func Undo(w io.Writer, s Style, r *fixes.Run) error {
+func Undo(w io.Writer, s Style, r *fixes.Run, p *fixes.PlanSummary) error {
 	out := &doctorPrinter{tracePrinter: tracePrinter{style: s}}
 	out.put(0, 2, Span{"UNDO  ", Title}, Span{fmt.Sprintf("run %d: %s", r.ID, r.Title), Title}, Span{"  of " + r.When()[:19] + "Z", Faint})
-	for i, step := range r.UndoPlan().Steps {
+	for i, step := range p.Steps {
 		out.put(2, 5, Span{fmt.Sprintf("%d. ", i+1), Faint}, Span{Text: step.What})
+	}
+	for _, warning := range p.Warnings {
+		out.put(2, 4, Span{"! ", Bad}, Span{Text: warning})
 	}
 	return out.flush(w)
 }

@@ -72,6 +72,8 @@ the database.`,
 				Daemon: "ovs-vswitchd", Command: "dpctl/ct-set-maxconns", Args: []string{t.Datapath, strconv.Itoa(limit)},
 				What: fmt.Sprintf("let %s track %d connections instead of %d", t.Datapath, limit, t.Max),
 				Undo: []string{"dpctl/ct-set-maxconns", t.Datapath, strconv.Itoa(t.Max)},
+
+				State: []string{"dpctl/ct-get-maxconns", t.Datapath}, Was: strconv.Itoa(t.Max), Is: strconv.Itoa(limit),
 			}}
 			p.Warnings = []string{fmt.Sprintf("when ovs-vswitchd restarts the limit is %d, unless what set it sets it again", defaultConnections)}
 			return p, nil
@@ -115,6 +117,8 @@ func raiseZone(h *snapshot.Host, sw *snapshot.Switch, zone, arg string) (*fixes.
 					Daemon: "ovs-vswitchd", Command: "dpctl/ct-set-limits", Args: []string{dp.Name, set(limit)},
 					What: fmt.Sprintf("let ct zone %d track %d connections instead of %d", number, limit, l.Limit),
 					Undo: []string{"dpctl/ct-set-limits", dp.Name, set(l.Limit)},
+
+					State: []string{"dpctl/ct-get-limits", dp.Name, fmt.Sprintf("zone=%d", number)}, Was: set(l.Limit) + ",", Is: set(limit) + ",",
 				}},
 			}, nil
 		}

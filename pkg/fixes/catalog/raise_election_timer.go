@@ -46,6 +46,8 @@ leader that really fails is replaced that much later.`,
 				Daemon: s.Control, Command: set(then)[0], Args: set(then)[1:],
 				What: fmt.Sprintf("set the election timer of %s from %d to %d ms", m.Database, now, then),
 				Undo: set(now),
+
+				State: []string{"cluster/status", m.Database}, Was: fmt.Sprintf("Election timer: %d", now), Is: fmt.Sprintf("Election timer: %d", then),
 			}},
 		}, nil
 	}),

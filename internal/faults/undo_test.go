@@ -1,0 +1,235 @@
+//go:build lab
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+)
+
+// An intrusion is what somebody else does on the host or in a database after a repair, and how it is taken back.
+type intrusion struct {
+	what        string
+	make, clear func()
+	there       func() bool
+}
+
+// TestUndo carries out every reversible repair, has somebody else change something next to it, and undoes the repair:
+// either the state is that from before the repair with the other change still in it, or undo refuses and the state is
+// as it was.
+//
+// Each run makes a tenth of the faults; OVNCTL_UNDO=all makes all, OVNCTL_SEED repeats a run.
+func TestUndo(t *testing.T) {
+	all := os.Getenv("OVNCTL_UNDO") == "all"
+	if !all {
+		t.Logf("OVNCTL_SEED=%d", seed())
+	}
+	for _, st := range stages() {
+		t.Run(st.name, func(t *testing.T) {
+			t.Parallel()
+			var l *lab.Lab
+			for i := range st.faults {
+				f := &st.faults[i]
+				draw := drawOf("undo " + st.name + "/" + f.title())
+				if !all && (!everyRun(st.name+"/"+f.title()) || draw.IntN(10) > 0) {
+					continue
+				}
+				if l == nil {
+					l = labtest.Own(t, st.topology, st.options)
+					s := &scene{T: t, Lab: l, ctx: t.Context()}
+					if st.prepare != nil {
+						st.prepare(s)
+					}
+				}
+				whole := t.Run(f.title(), func(t *testing.T) {
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+					defer cancel()
+					m := &matrix{scene: &scene{T: t, Lab: l, ctx: ctx, fault: f, repair: f.repair}}
+					m.intrude()
+				})
+				if !whole {
+					l = nil
+				}
+			}
+		})
+	}
+}
+
+// intrude makes the fault and tries each intrusion.
+func (m *matrix) intrude() {
+	if m.fault.like != "" {
+		m.Skip("the same repair as of " + m.fault.like)
+	}
+	m.possible()
+	m.fault.make(m.scene)
+	if m.repair == nil {
+		m.fault.mend(m.scene)
+		m.Skip("advice only")
+	}
+	defer m.end()
+	if m.oneWay() {
+		m.Skip("cannot be undone")
+	}
+	m.there()
+	m.before = m.settled()
+	m.says(0, "FIXED", m.command()...)
+	fixed := m.settled()
+	m.says(0, "UNDONE", undo...)
+	for _, x := range m.intrusions(fixed) {
+		m.says(0, "FIXED", m.command()...)
+		m.settled()
+		x.make()
+		m.undoBeside(x)
+		if m.Failed() {
+			return
+		}
+	}
+}
+
+// undoBeside undoes the repair beside an intrusion.
+func (m *matrix) undoBeside(x intrusion) {
+	m.Helper()
+	beside := m.settled()
+	code, out := m.ovnctl(undo...)
+	switch code {
+	case 0:
+		m.Logf("%s: undone beside it", x.what)
+		if !x.there() {
+			m.Errorf("%s: undo took it along and said:\n%s", x.what, out)
+		}
+		x.clear()
+	case 4:
+		m.Logf("%s: refused: %s", x.what, strings.TrimSpace(out))
+		if left := m.within(differencesTo(beside)); len(left) > 0 {
+			m.Errorf("%s: undo refused and changed:\n%s\n%s", x.what, strings.Join(left, "\n"), out)
+		}
+		x.clear()
+		m.says(0, "UNDONE", undo...)
+	default:
+		m.Errorf("%s: exit %d:\n%s", x.what, code, out)
+	}
+	if left := m.within(differencesTo(m.before)); len(left) > 0 {
+		m.Errorf("%s: after undo and without it:\n%s", x.what, strings.Join(left, "\n"))
+	}
+}
+
+// intrusions are the changes next to what the repair changes: in its rows, on its links, in its files.
+func (m *matrix) intrusions(fixed map[string]string) (all []intrusion) {
+	m.Helper()
+	kinds := map[string]bool{}
+	for _, key := range changedKeys(m.before, fixed) {
+		words := strings.Fields(key)
+		kind := words[0]
+		if len(words) > 1 && words[0] != "file" {
+			kind += words[1]
+		}
+		if words[0] == "ip" {
+			kind = "ip"
+		}
+		if kinds[kind] {
+			continue
+		}
+		kinds[kind] = true
+		switch {
+		case words[0] == "file":
+			all = append(all, m.anotherLine(words[1]))
+		case words[0] == "ip":
+			all = append(all, m.anotherAddress(fixed)...)
+		case fixed[key] != "" && strings.Contains(fixed[key], "external_ids="):
+			all = append(all, m.anotherKey(words[0], words[1], key))
+		}
+	}
+	return all
+}
+
+// changedKeys are the keys of the state that a repair has added or changed.
+func changedKeys(before, after map[string]string) (keys []string) {
+	for key, value := range after {
+		if before[key] != value {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (m *matrix) anotherLine(file string) intrusion {
+	path := filepath.Join(m.Dir, m.fault.on, file)
+	const line = "# somebody else\n"
+	read := func() string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			m.Fatal(err)
+		}
+		return string(text)
+	}
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			m.Fatal(err)
+		}
+	}
+	return intrusion{
+		what: "a line in " + file, there: func() bool { return strings.Contains(read(), line) },
+		make: func() { write(read() + line) }, clear: func() { write(strings.Replace(read(), line, "", 1)) },
+	}
+}
+
+// anotherKey is a key in the external_ids of a row.
+func (m *matrix) anotherKey(db, table, key string) intrusion {
+	id := key[strings.LastIndex(key, `","`)+3:]
+	id = strings.TrimSuffix(id, `"]`)
+	tool := map[string]string{"OVN_Northbound": "ovn-nbctl --db=" + m.nbOf(), "OVN_Southbound": "ovn-sbctl --db=" + m.SB(), "Open_vSwitch": "ovs-vsctl --no-wait --db=" + m.ovsOf()}[db]
+	if m.TLS {
+		private, cert, ca := m.Keys("client")
+		tool += fmt.Sprintf(" -p %s -c %s -C %s", private, cert, ca)
+	}
+	run := func(command string) string { return m.sh(m.fault.on, "%s %s", tool, command) }
+	return intrusion{
+		what:  "a key in external_ids of " + table,
+		make:  func() { run("set " + table + " " + id + " external_ids:somebody=else") },
+		there: func() bool { return strings.Contains(run("--if-exists get "+table+" "+id+" external_ids"), "somebody") },
+		clear: func() { run("--if-exists remove " + table + " " + id + " external_ids somebody") },
+	}
+}
+
+// anotherAddress is a second address in the network that the repair gives to a link, one of another network, and a
+// route over a neighbour.
+func (m *matrix) anotherAddress(fixed map[string]string) (all []intrusion) {
+	m.Helper()
+	var given []string
+	for line := range strings.Lines(fixed["ip -4 addr"]) {
+		if f := strings.Fields(line); len(f) > 3 && f[0] == "inet" && !strings.Contains(m.before["ip -4 addr"], strings.TrimSpace(line)) {
+			given = f
+			break
+		}
+	}
+	if given == nil {
+		return nil
+	}
+	link := given[len(given)-1]
+	network, length, _ := strings.Cut(given[1], "/")
+	near := network[:strings.LastIndex(network, ".")]
+	add := func(what, family, words string) {
+		verb, noun, _ := strings.Cut(words, " ")
+		all = append(all, intrusion{
+			what: what, make: func() { m.sh(m.fault.on, "ip %s %s add %s dev %s", family, verb, noun, link) },
+			there: func() bool {
+				return strings.Contains(m.sh(m.fault.on, "ip %s %s show; ip %s route show", family, verb, family), strings.Fields(noun)[0])
+			},
+			clear: func() { m.sh(m.fault.on, "ip %s %s del %s dev %s", family, verb, noun, link) },
+		})
+	}
+	add("a secondary address", "-4", fmt.Sprintf("addr %s.77/%s", near, length))
+	add("an address of another network", "-4", "addr 198.51.100.7/24")
+	add("a route over a neighbour", "-4", fmt.Sprintf("route 198.51.100.0/24 via %s.1", near))
+	return all
+}
