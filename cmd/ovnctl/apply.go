@@ -98,7 +98,7 @@ func (o *options) loop(ctx context.Context, a *applyOptions, c *cluster.Cluster,
 	}
 	l.Examine = func(ctx context.Context, names []string) []fixes.Fault { return examineFor(ctx, l, names) }
 	if a.dryRun {
-		l.Journal = fixes.ReadJournal(o.state(a.stateDir))
+		l.Journal = fixes.ReadJournal(o.state(a.stateDir), o.hostRoot)
 		o.tellOpen(a.stateDir)
 		return l, nil
 	}
@@ -110,9 +110,12 @@ func (o *options) loop(ctx context.Context, a *applyOptions, c *cluster.Cluster,
 }
 
 func (o *options) journal(stateDir string) (*fixes.Journal, error) {
-	j, err := fixes.OpenJournal(o.state(stateDir))
+	j, err := fixes.OpenJournal(o.state(stateDir), o.hostRoot)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("%w\nhint: run as root, or name a directory with --state-dir", err)}
+		if !strings.Contains(err.Error(), "\nhint: ") {
+			err = fmt.Errorf("%w\nhint: run as root, or name a directory with --state-dir", err)
+		}
+		return nil, usageError{err}
 	}
 	return j, nil
 }
@@ -142,10 +145,11 @@ func (o *options) watchArgs(stateDir string) []string {
 
 // tellOpen lists interrupted runs; it changes nothing.
 func (o *options) tellOpen(stateDir string) {
-	runs, err := fixes.ReadJournal(o.state(stateDir)).Runs()
+	runs, err := fixes.ReadJournal(o.state(stateDir), o.hostRoot).Runs()
 	if err != nil {
 		return // the journal may not be readable by this user
 	}
+	o.tellDamaged(runs)
 	for _, r := range runs {
 		if r.Open() {
 			fmt.Fprintf(o.stderr, "ovnctl: run %d, %s, was cut off; the next fix finishes it or rolls it back\n", r.ID, render.Clean(r.Title))
@@ -153,7 +157,19 @@ func (o *options) tellOpen(stateDir string) {
 	}
 }
 
+// tellDamaged lists runs that can only be read.
+func (o *options) tellDamaged(runs []*fixes.Run) {
+	for _, r := range runs {
+		if r.Damage != nil {
+			fmt.Fprintf(o.stderr, "ovnctl: run %d of the journal stays as it is: %s\n", r.ID, render.Clean(r.Damage.Error()))
+		}
+	}
+}
+
 func (o *options) recoverRuns(ctx context.Context, l *fixes.Loop) error {
+	if runs, err := l.Journal.Runs(); err == nil {
+		o.tellDamaged(runs)
+	}
 	all, err := l.Recover(ctx)
 	if err != nil {
 		return fixError{err}

@@ -280,7 +280,7 @@ func (o *fixOptions) list() error {
 		}
 		return render.Repairs(o.stdout, o.style(o.stdout), catalog.Repairs)
 	}
-	runs, err := fixes.ReadJournal(o.state(o.stateDir)).Runs()
+	runs, err := fixes.ReadJournal(o.state(o.stateDir), o.hostRoot).Runs()
 	if err != nil {
 		return unknownError{err}
 	}
@@ -291,7 +291,13 @@ func (o *fixOptions) list() error {
 		_, err := fmt.Fprintln(o.stdout, "no repairs yet")
 		return err
 	}
-	return render.WriteTables(o.stdout, o.style(o.stdout), false, render.RunTable(runs))
+	if err := render.WriteTables(o.stdout, o.style(o.stdout), false, render.RunTable(runs)); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(runs, func(r *fixes.Run) bool { return r.Damage != nil }) {
+		return verdict(exitUnknown)
+	}
+	return nil
 }
 
 func (o *fixOptions) undo(ctx context.Context, args []string) (err error) {

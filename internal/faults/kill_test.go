@@ -262,7 +262,7 @@ func (m *matrix) attempt(name string, cutOff func() bool) {
 
 // runs are the journal's, in their order.
 func (m *matrix) runs() []*fixes.Run {
-	runs, err := fixes.ReadJournal(m.stateDir()).Runs()
+	runs, err := fixes.ReadJournal(m.stateDir(), filepath.Join(m.Dir, m.fault.on)).Runs()
 	if err != nil {
 		m.Fatal(err)
 	}
@@ -421,7 +421,7 @@ func (m *matrix) full(pages int) bool {
 		m.Fatal(err)
 	}
 	dir := filepath.Join(m.stateDir(), "journal")
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", pages*os.Getpagesize())); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("mode=700,size=%d", pages*os.Getpagesize())); err != nil {
 		m.Fatal(err)
 	}
 	cmd, out := m.start(nil, m.command()...)

@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,8 +20,9 @@ import (
 
 // A Journal is a directory that records every change before it is made: one file per run, one JSON line per event.
 type Journal struct {
-	dir  string
-	lock *os.File
+	dir     string
+	machine string // the host's machine-id; empty if unknown
+	lock    *os.File
 
 	patience time.Duration // for tests, in place of the constant
 }
@@ -29,17 +30,20 @@ type Journal struct {
 // DefaultState is the directory of the journal unless another one is named.
 const DefaultState = "/var/lib/ovnctl"
 
-// OpenJournal opens the journal in a state directory, and creates it.
-func OpenJournal(state string) (*Journal, error) {
-	dir := filepath.Join(state, "journal")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// OpenJournal opens the journal in a state directory, and creates it. It is of the host whose file system is at root;
+// empty: /. The directory must belong to us alone: whoever can write to it decides what undo does.
+func OpenJournal(state, root string) (*Journal, error) {
+	j := ReadJournal(state, root)
+	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	return &Journal{dir: dir}, nil
+	return j, j.private()
 }
 
 // ReadJournal opens a journal for reading. It need not exist.
-func ReadJournal(state string) *Journal { return &Journal{dir: filepath.Join(state, "journal")} }
+func ReadJournal(state, root string) *Journal {
+	return &Journal{dir: filepath.Join(state, "journal"), machine: machineID(root)}
+}
 
 // A Busy error means that another ovnctl is repairing this host.
 type Busy struct{ PID string }
@@ -55,9 +59,9 @@ const patienceForLock = 5 * time.Second
 // then the error is a *Busy.
 func (j *Journal) Lock(ctx context.Context) error {
 	failpoint("before the lock")
-	f, err := os.OpenFile(filepath.Join(j.dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openOwn(filepath.Join(j.dir, "lock"), os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return fmt.Errorf("journal: lock: %w", err)
 	}
 	within, cancel := context.WithTimeout(ctx, cmp.Or(j.patience, patienceForLock))
 	defer cancel()
@@ -69,7 +73,7 @@ func (j *Journal) Lock(ctx context.Context) error {
 		return err == nil, err
 	})
 	if err != nil {
-		who, _ := os.ReadFile(f.Name())
+		who, _ := io.ReadAll(io.LimitReader(f, 32))
 		_ = f.Close()
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 			return &Busy{PID: string(bytes.TrimSpace(who))}
@@ -143,6 +147,7 @@ type Header struct {
 	Args     []string  `json:"args"`
 	Title    string    `json:"title"`
 	Host     string    `json:"host,omitempty"`
+	Machine  string    `json:"machine,omitempty"` // machine-id of the host that ovnctl ran on
 	Subject            // of the finding that it fixes
 	Checks   []string  `json:"checks,omitempty"` // that verify it
 	Sources  []string  `json:"sources,omitempty"`
@@ -161,6 +166,10 @@ type Run struct {
 	Header
 	Events []Event
 
+	// Damage is why the run can only be read: a line of its file is unreadable, or it is another host's. It is neither
+	// finished nor undone.
+	Damage error
+
 	file string
 }
 
@@ -175,8 +184,15 @@ func (r *Run) State() State {
 	return s
 }
 
-// When returns the time of the last event.
-func (r *Run) When() string { return r.Events[len(r.Events)-1].Time }
+// When returns the time of the last event, RFC 3339; empty if none is readable.
+func (r *Run) When() string {
+	for _, e := range slices.Backward(r.Events) {
+		if e.Time != "" {
+			return e.Time
+		}
+	}
+	return ""
+}
 
 // Reason returns the last reason in an event.
 func (r *Run) Reason() Reason {
@@ -204,9 +220,9 @@ func (r *Run) armed() bool {
 	case Undone, Stuck, Confirmed:
 		return false
 	case Verified:
-		return r.Cuts
+		return r.Cuts && r.Damage == nil
 	}
-	return true
+	return r.Damage == nil
 }
 
 // Open reports whether the run was interrupted: the next run on this host finishes it or rolls it back.
@@ -238,7 +254,7 @@ func (r *Run) lost(a Step) bool { return !a.Summary().lasts && r.Boot != "" && r
 
 // kept reports whether the run's changes are in place and can be undone.
 func (r *Run) kept() bool {
-	if !slices.ContainsFunc(r.Events, func(e Event) bool { return e.State == Begun }) {
+	if r.Damage != nil || !slices.ContainsFunc(r.Events, func(e Event) bool { return e.State == Begun }) {
 		return false // there was nothing left to do
 	}
 	s := r.State()
@@ -262,8 +278,11 @@ func (r *Run) begun() (steps map[int]Step, ended map[int]State, err error) {
 	return steps, ended, nil
 }
 
-// Runs returns all runs in the order of their numbers.
+// Runs returns all runs in the order of their numbers. One that can only be read in part has Damage.
 func (j *Journal) Runs() ([]*Run, error) {
+	if err := j.private(); err != nil {
+		return nil, err
+	}
 	entries, err := os.ReadDir(j.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -276,47 +295,99 @@ func (j *Journal) Runs() ([]*Run, error) {
 		if filepath.Ext(e.Name()) != ".jsonl" {
 			continue
 		}
-		r, err := readRun(filepath.Join(j.dir, e.Name()))
-		if err != nil {
-			return nil, fmt.Errorf("journal: %s: %w", filepath.Join(j.dir, e.Name()), err)
+		r := readRun(filepath.Join(j.dir, e.Name()))
+		if r == nil {
+			continue
 		}
-		if r != nil {
-			runs = append(runs, r)
+		if r.Damage == nil && r.Machine != "" && j.machine != "" && r.Machine != j.machine {
+			r.Damage = fmt.Errorf("it is another host's: its machine-id is %.8s, and this host's is %.8s", r.Machine, j.machine)
 		}
+		runs = append(runs, r)
 	}
 	slices.SortFunc(runs, func(a, b *Run) int { return a.ID - b.ID })
 	return runs, nil
 }
 
 // readRun reads a run's file, ignoring an incomplete last line. A run without a complete first line never began: it is
-// nil.
-func readRun(file string) (*Run, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
+// nil. What is unreadable is the run's Damage.
+func readRun(file string) *Run {
 	r := &Run{file: file}
+	text, err := readOwn(file)
+	if err != nil {
+		r.damaged(err)
+		r.nameByFile()
+		return r
+	}
+	number := 0
 	for line := range bytes.Lines(text) {
 		if line[len(line)-1] != '\n' {
 			break
 		}
-		var e Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, fmt.Errorf("line %d: %w", len(r.Events)+1, err)
+		number++
+		e, err := readEvent(line)
+		if err == nil && number == 1 && e.Run == nil {
+			err = errors.New("not the beginning of a run")
 		}
-		if e.Reason == "" {
-			e.Reason = reasonOfText(e)
+		if err == nil && number == 1 {
+			r.Header = *e.Run
+		}
+		if err == nil && e.State == Begun && (e.Step < 1 || e.Step > len(r.Steps)) {
+			err = fmt.Errorf("the run has no step %d", e.Step)
+		}
+		if err != nil {
+			r.damaged(fmt.Errorf("line %d: %w", number, err))
+			continue
 		}
 		r.Events = append(r.Events, e)
 	}
-	if len(r.Events) == 0 {
-		return nil, nil
+	if number == 0 {
+		return nil
 	}
-	if r.Events[0].Run == nil {
-		return nil, errors.New("line 1: not the beginning of a run")
+	r.nameByFile()
+	return r
+}
+
+func (r *Run) damaged(err error) {
+	if r.Damage == nil {
+		r.Damage = fmt.Errorf("%s: %w", r.file, err)
 	}
-	r.Header = *r.Events[0].Run
-	return r, nil
+}
+
+// nameByFile gives a run whose beginning is unreadable the number and the repair in its file's name.
+func (r *Run) nameByFile() {
+	number, repair, _ := strings.Cut(strings.TrimSuffix(filepath.Base(r.file), ".jsonl"), "-")
+	id, err := strconv.Atoi(number)
+	switch {
+	case err != nil || id <= 0:
+		r.damaged(errors.New("its name is not NUMBER-REPAIR"))
+	case r.ID == 0:
+		r.ID, r.Repair, r.Title = id, repair, repair
+	case r.ID != id:
+		r.damaged(fmt.Errorf("its number is %d", r.ID))
+		r.ID = id
+	}
+}
+
+// readEvent reads a line.
+func readEvent(line []byte) (e Event, err error) {
+	if err := json.Unmarshal(line, &e); err != nil {
+		return e, err
+	}
+	if _, err := time.Parse(time.RFC3339Nano, e.Time); err != nil {
+		return e, fmt.Errorf("%q is not a time", e.Time)
+	}
+	switch {
+	case e.State == "":
+		return e, errors.New("no state")
+	case e.State == Begun && e.Action == nil:
+		return e, errors.New("a step began, and the line does not say which")
+	case e.State == Begun:
+		_, err = e.Action.read()
+	}
+	if e.Reason == "" {
+		e.Reason = reasonOfText(e)
+	}
+	return e, err
 }
 
 // reasonOfText returns the reason of an event whose journal has it only as text, as earlier releases wrote it.
@@ -346,6 +417,8 @@ func (j *Journal) Last(id int) (*Run, error) {
 	}
 	for _, r := range slices.Backward(runs) {
 		switch {
+		case id == r.ID && r.Damage != nil:
+			return nil, &UndoError{r, r.Damage.Error()}
 		case id == r.ID && !r.kept():
 			return nil, &UndoError{r, "it is " + string(r.State()) + " already"}
 		case id == r.ID, id == 0 && r.kept():
@@ -398,7 +471,7 @@ func (j *Journal) begin(h Header) (*Run, error) {
 		}
 	}
 	h.ID++
-	h.Boot = bootID()
+	h.Boot, h.Machine = bootID(), j.machine
 	r := &Run{Header: h, file: filepath.Join(j.dir, fmt.Sprintf("%05d-%s.jsonl", h.ID, h.Repair))}
 	return r, r.note(Event{State: Planned, Run: &h})
 }
@@ -419,7 +492,7 @@ func (r *Run) note(e Event) error {
 	if e.State == Planned {
 		flags |= os.O_CREATE | os.O_EXCL
 	}
-	f, err := os.OpenFile(r.file, flags, 0o600)
+	f, err := openOwn(r.file, flags)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -445,7 +518,7 @@ func (r *Run) note(e Event) error {
 
 // appendLine writes a line after the last complete one, or nothing.
 func appendLine(f *os.File, line []byte) error {
-	text, err := os.ReadFile(f.Name())
+	text, err := io.ReadAll(f)
 	if err != nil {
 		return err
 	}
@@ -462,47 +535,4 @@ func appendLine(f *os.File, line []byte) error {
 		return errors.Join(err, f.Truncate(end))
 	}
 	return nil
-}
-
-// bootID changes each time the host boots.
-func bootID() string {
-	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
-	return string(bytes.TrimSpace(text))
-}
-
-// kinds maps the journal's step names to types.
-var kinds = func() map[string]reflect.Type {
-	all := map[string]reflect.Type{}
-	for _, s := range []Step{Rows{}, File{}, Network{}, Sysctl{}, Service{}, Control{}, Await{}, Module{}, Offload{}, Convert{}} {
-		all[kindOf(s)] = reflect.TypeOf(s)
-	}
-	return all
-}()
-
-func kindOf(s Step) string { return strings.ToLower(reflect.TypeOf(s).Name()) }
-
-// A written step is a step in the journal.
-type written struct {
-	Kind string          `json:"kind"`
-	Step json.RawMessage `json:"step"`
-}
-
-func write(s Step) (written, error) {
-	b, err := json.Marshal(s)
-	return written{kindOf(s), b}, err
-}
-
-func (w written) read() (Step, error) {
-	kind, ok := kinds[w.Kind]
-	if !ok {
-		return nil, fmt.Errorf("this version of ovnctl does not know steps of kind %q", w.Kind)
-	}
-	s := reflect.New(kind)
-	if err := json.Unmarshal(w.Step, s.Interface()); err != nil {
-		return nil, err
-	}
-	return s.Elem().Interface().(Step), nil
 }

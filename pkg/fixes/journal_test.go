@@ -24,7 +24,7 @@ func filePlan(path, before, after string) *Plan {
 // bench is a host with files only, and a journal.
 func bench(t *testing.T) (*Journal, *Target) {
 	t.Helper()
-	j, err := OpenJournal(t.TempDir())
+	j, err := OpenJournal(t.TempDir(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestOldReasons(t *testing.T) {
 		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "00003-enable-port.jsonl"), []byte(lines), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		runs, err := ReadJournal(state).Runs()
+		runs, err := ReadJournal(state, "").Runs()
 		if err != nil || len(runs) != 1 || runs[0].State() != Undone || runs[0].Reason() != want || runs[0].Why() != text {
 			t.Errorf("%q: %v, %v, want the reason %q", text, runs, err, want)
 		}

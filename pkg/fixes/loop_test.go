@@ -64,7 +64,7 @@ func edits(root string) func(string) *Repair {
 // files is a loop on a host of files, and the check that wants all of them to be good.
 func files(t *testing.T, p *person, contents map[string]string) (l *Loop, find func(context.Context) ([]Fault, error)) {
 	t.Helper()
-	j, err := OpenJournal(t.TempDir())
+	j, err := OpenJournal(t.TempDir(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

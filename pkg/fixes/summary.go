@@ -75,12 +75,17 @@ type RunSummary struct {
 	Reason Reason   `json:"reason,omitempty"` // why it was undone
 	Why    string   `json:"why,omitempty"`    // in words
 	Steps  []string `json:"steps"`
+	Damage string   `json:"damage,omitempty"` // why it can only be read: a line of its file, or it is another host's
 }
 
 // Summary returns the run for a list.
 func (r *Run) Summary() RunSummary {
+	damage := ""
+	if r.Damage != nil {
+		damage = r.Damage.Error()
+	}
 	return RunSummary{
-		ID: r.ID, Time: r.When(), Repair: r.Repair, Args: list(r.Args), Title: r.Title,
+		Damage: damage, ID: r.ID, Time: r.When(), Repair: r.Repair, Args: list(r.Args), Title: r.Title,
 		State: r.State(), Open: r.Open(), Reason: r.Reason(), Why: r.Why(), Steps: list(r.Describe()),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 )
@@ -158,8 +159,10 @@ func repairTable(all []*fixes.Repair) *Table {
 func RunTable(runs []*fixes.Run) *Table {
 	t := &Table{Header: []string{"RUN", "WHEN", "REPAIR", "WHAT", "STATE", "WHY"}}
 	for _, r := range runs {
-		state := Text(string(r.State()), Good)
+		state, why := Text(string(r.State()), Good), r.Why()
 		switch {
+		case r.Damage != nil:
+			state, why = Text("read only", Bad), r.Damage.Error()
 		case r.Open():
 			state = Text("cut off", Bad)
 		case r.State() == fixes.Stuck:
@@ -168,16 +171,25 @@ func RunTable(runs []*fixes.Run) *Table {
 			state = Text("undone", Faint)
 		}
 		t.Row(
-			Text(fmt.Sprint(r.ID)), Text(r.When()[:19]+"Z"), Text(strings.Join(append([]string{r.Repair}, r.Args...), " "), Name), Text(r.Title), state, Text(r.Why()),
+			Text(fmt.Sprint(r.ID)), Text(stamp(r.When())), Text(strings.Join(append([]string{r.Repair}, r.Args...), " "), Name), Text(r.Title), state, Text(why),
 		)
 	}
 	return t
 }
 
+// stamp returns a time of RFC 3339 in whole seconds and UTC.
+func stamp(text string) string {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return "unknown"
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
 // Undo writes as text what undoing a run does.
 func Undo(w io.Writer, s Style, r *fixes.Run, p *fixes.PlanSummary) error {
 	out := &doctorPrinter{tracePrinter: tracePrinter{style: s}}
-	out.put(0, 2, Span{"UNDO  ", Title}, Span{fmt.Sprintf("run %d: %s", r.ID, r.Title), Title}, Span{"  of " + r.When()[:19] + "Z", Faint})
+	out.put(0, 2, Span{"UNDO  ", Title}, Span{fmt.Sprintf("run %d: %s", r.ID, r.Title), Title}, Span{"  of " + stamp(r.When()), Faint})
 	for i, step := range p.Steps {
 		out.put(2, 5, Span{fmt.Sprintf("%d. ", i+1), Faint}, Span{Text: step.What})
 	}
