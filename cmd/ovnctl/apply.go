@@ -102,6 +102,7 @@ func (o *options) loop(ctx context.Context, a *applyOptions, c *cluster.Cluster,
 		o.tellOpen(a.stateDir)
 		return l, nil
 	}
+	changes.Store(true)
 	var err error
 	if l.Journal, err = o.journal(a.stateDir); err != nil {
 		return nil, err

@@ -162,7 +162,7 @@ func (o *captureOptions) writeRedacted(ctx context.Context, c *cluster.Cluster, 
 	if _, err := spool.Seek(0, io.SeekStart); err != nil {
 		return archive.Index{}, err
 	}
-	tree, err := archive.Read("the capture", spool)
+	tree, err := archive.Read(ctx, "the capture", spool)
 	if err != nil {
 		return archive.Index{}, err
 	}

@@ -144,7 +144,7 @@ func TestCaptureAnswers(t *testing.T) {
 func TestCaptureIndex(t *testing.T) {
 	l := labtest.Shared(t, lab.OVNKubernetes())
 	file := captured(t, &onNode{lab: l, node: "central"})
-	tree, err := archive.Open(file)
+	tree, err := archive.Open(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 // broken one lacks, too.
 func TestDemoPairs(t *testing.T) {
 	saved, _ := demo.Capture(demo.Broken)
-	tree, err := archive.Read(demo.Broken, bytes.NewReader(saved))
+	tree, err := archive.Read(t.Context(), demo.Broken, bytes.NewReader(saved))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -166,6 +166,7 @@ func (o *fixOptions) watch(ctx context.Context, run string) error {
 	if err != nil {
 		return usageError{err}
 	}
+	changes.Store(true)
 	journal, err := o.journal(o.stateDir)
 	if err != nil {
 		return err

@@ -341,7 +341,7 @@ func (o *options) openWith(ctx context.Context, alone bool) (*cluster.Cluster, e
 		Record: o.record,
 	}
 	if saved, ok := demo.Capture(o.offline); ok {
-		tree, err := archive.Read(o.offline, bytes.NewReader(saved))
+		tree, err := archive.Read(ctx, o.offline, bytes.NewReader(saved))
 		if err != nil {
 			return nil, unknownError{err}
 		}

@@ -84,9 +84,13 @@ func (m *matrix) intrude() {
 	m.says(0, "FIXED", m.command()...)
 	fixed := m.settled()
 	m.says(0, "UNDONE", undo...)
-	for _, x := range m.intrusions(fixed) {
+	for i := range m.intrusions(fixed) {
 		m.says(0, "FIXED", m.command()...)
-		m.settled()
+		now := m.intrusions(m.settled()) // a new row has another UUID each time
+		if i >= len(now) {
+			m.Fatalf("the repair once changed %d kinds of things, and now %d", i+1, len(now))
+		}
+		x := now[i]
 		x.make()
 		m.undoBeside(x)
 		if m.Failed() {

@@ -18,6 +18,7 @@
 package archive
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,8 +52,8 @@ type store interface {
 	close() error
 }
 
-// Open opens a directory, an archive or a single file.
-func Open(path string) (*Tree, error) {
+// Open opens a directory, an archive or a single file. Unpacking ends with the context.
+func Open(ctx context.Context, path string) (*Tree, error) {
 	t := &Tree{path: path}
 	fi, err := os.Stat(path)
 	if err != nil {
@@ -62,29 +63,29 @@ func Open(path string) (*Tree, error) {
 	case fi.IsDir():
 		t.store, err = openDirectory(path)
 	case fi.Mode().IsRegular():
-		t.store, t.notes, err = unpackFile(path)
+		t.store, t.notes, err = unpackFile(ctx, path)
 	default: // a pipe would block
 		err = errors.New("neither a directory nor a file")
 	}
 	if err != nil {
 		return nil, t.explain("", err)
 	}
-	return t.ready()
+	return t.ready(ctx)
 }
 
 // Read opens an archive in memory; name is what people know it by.
-func Read(name string, r io.Reader) (*Tree, error) {
+func Read(ctx context.Context, name string, r io.Reader) (*Tree, error) {
 	t := &Tree{path: name}
 	var err error
-	if t.store, t.notes, err = unpack(name, r, time.Time{}); err != nil {
+	if t.store, t.notes, err = unpack(ctx, name, r, time.Time{}); err != nil {
 		return nil, t.explain("", err)
 	}
-	return t.ready()
+	return t.ready(ctx)
 }
 
 // ready settles and returns the tree; on failure it closes it.
-func (t *Tree) ready() (*Tree, error) {
-	if err := t.settle(); err != nil {
+func (t *Tree) ready(ctx context.Context) (*Tree, error) {
+	if err := t.settle(ctx); err != nil {
 		_ = t.Close()
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func (t *Tree) ready() (*Tree, error) {
 }
 
 // settle turns the store into a plain directory, whatever it was.
-func (t *Tree) settle() error {
+func (t *Tree) settle(ctx context.Context) error {
 	some, databases := plain(t.store)
 	// An archive of a directory has only that at its top. Its databases make it look like a zone, but a zone holds no
 	// nodes.
@@ -112,7 +113,7 @@ func (t *Tree) settle() error {
 		}
 		return t.addDumps()
 	}
-	seen, notes, err := recognise(t.store, t.path)
+	seen, notes, err := recognise(ctx, t.store, t.path)
 	switch {
 	case err != nil:
 		return t.explain("", err)

@@ -43,7 +43,7 @@ func TestTree(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tree, err := Open(dir)
+	tree, err := Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestTree(t *testing.T) {
 }
 
 func TestOpenFails(t *testing.T) {
-	if tree, err := Open("/nonexistent"); err == nil {
+	if tree, err := Open(t.Context(), "/nonexistent"); err == nil {
 		t.Errorf("%s: want an error", tree.Path())
 	}
 }
@@ -167,7 +167,7 @@ func TestDumpsBeside(t *testing.T) {
 		t.Fatalf("tar: %v, %s", err, out)
 	}
 	for _, source := range []string{dir, packed} {
-		tree, err := Open(source)
+		tree, err := Open(t.Context(), source)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package archive
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -127,11 +128,11 @@ func plain(s store) (any, databases bool) {
 
 // recognise presents what other tools collect as a plain directory; nil if there is nothing of that kind. of is the
 // path of the whole, for names.
-func recognise(s store, of string) (store, []string, error) {
+func recognise(ctx context.Context, s store, of string) (store, []string, error) {
 	notes := []string{}
 	if d, ok := s.(directory); ok {
 		var err error
-		if s, notes, err = unpackInside(d); err != nil {
+		if s, notes, err = unpackInside(ctx, d); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -150,12 +151,11 @@ func recognise(s store, of string) (store, []string, error) {
 }
 
 // unpackInside unpacks the archives in a directory, at any depth.
-func unpackInside(d directory) (store, []string, error) {
-	p, err := newPacked()
+func unpackInside(ctx context.Context, d directory) (store, []string, error) {
+	p, err := newPacked(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	seen := 0
 	var walk func(dir string, depth int) error
 	walk = func(dir string, depth int) error {
 		names, err := d.list(dir)
@@ -163,8 +163,8 @@ func unpackInside(d directory) (store, []string, error) {
 			return nil // skip what cannot be listed
 		}
 		for _, name := range names {
-			if seen++; seen > maxEntries {
-				return fmt.Errorf("%w: more than %d entries", ErrTooLarge, maxEntries)
+			if err := p.budget.Meet(len(name)); err != nil {
+				return err
 			}
 			full := path.Join(dir, name)
 			// A link's target is found under its own name.
@@ -176,11 +176,11 @@ func unpackInside(d directory) (store, []string, error) {
 			case fi.Mode().IsRegular() && isArchiveName(name):
 				var f io.ReadCloser
 				if f, err = d.open(full); err == nil {
-					err = p.takeNested(full, f, fi.ModTime(), 1)
+					err = p.takeNested(full, p.budget.Outer(f), fi.ModTime(), 1)
 					_ = f.Close()
 				}
 			}
-			if errors.Is(err, ErrTooLarge) {
+			if final(err) {
 				return err
 			}
 		}
@@ -237,7 +237,7 @@ func (r *recogniser) walk(dir string, depth int) error {
 	}
 	for _, name := range names {
 		full := path.Join(dir, name)
-		if len(r.names) > maxEntries {
+		if int64(len(r.names)) > maxEntries {
 			return fmt.Errorf("%w: more than %d entries", ErrTooLarge, maxEntries)
 		}
 		if linksToDirectory(r.base, full) {

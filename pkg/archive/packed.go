@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,9 +23,9 @@ import (
 // behind.
 var (
 	maxUnpacked int64 = 16 << 30 // bytes, of all files, nested archives too
-	maxRatio    int64 = 2000     // of unpacked to packed bytes, beyond minBomb
+	maxRatio    int64 = 2000     // of unpacked bytes to those of the outermost file, beyond minBomb
 	minBomb     int64 = 256 << 20
-	maxEntries        = 200_000
+	maxEntries  int64 = 200_000 // of all nested archives, also those that are left out; a name of 64 bytes counts twice
 )
 
 const (
@@ -39,7 +40,8 @@ var ErrTooLarge = decompress.ErrTooLarge
 
 // A packed store holds an archive's contents. It is safe for concurrent use.
 type packed struct {
-	spool   *os.File
+	spool   *decompress.File
+	budget  *decompress.Budget // of the whole input
 	size    int64
 	entries map[string]*packedFile // including directories; "." is the top
 	rejects int                    // left out because of name or type
@@ -67,16 +69,17 @@ func (f *packedFile) Mode() fs.FileMode {
 	return 0o600
 }
 
-func newPacked() (*packed, error) {
+func newPacked(ctx context.Context) (*packed, error) {
 	spool, err := decompress.Spool()
 	if err != nil {
 		return nil, err
 	}
-	return &packed{spool: spool, entries: map[string]*packedFile{".": {name: ".", dir: true}}}, nil
+	budget := decompress.NewBudget(ctx, decompress.Limit{Free: minBomb, Ratio: maxRatio}, maxUnpacked, maxEntries)
+	return &packed{spool: spool, budget: budget, entries: map[string]*packedFile{".": {name: ".", dir: true}}}, nil
 }
 
 // unpackFile opens an archive, or a single file as an archive of one.
-func unpackFile(name string) (store, []string, error) {
+func unpackFile(ctx context.Context, name string) (store, []string, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, nil, err
@@ -89,16 +92,16 @@ func unpackFile(name string) (store, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return unpack(name, f, fi.ModTime())
+	return unpack(ctx, name, f, fi.ModTime())
 }
 
 // unpack reads an archive or a single file of that name.
-func unpack(name string, r io.Reader, mod time.Time) (store, []string, error) {
-	p, err := newPacked()
+func unpack(ctx context.Context, name string, r io.Reader, mod time.Time) (store, []string, error) {
+	p, err := newPacked(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := p.take(".", withoutSuffix(filepath.Base(name)), r, mod, 0); err != nil {
+	if err := p.take(".", withoutSuffix(filepath.Base(name)), p.budget.Outer(r), mod, 0); err != nil {
 		_ = p.close()
 		return nil, nil, err
 	}
@@ -110,7 +113,7 @@ func unpack(name string, r io.Reader, mod time.Time) (store, []string, error) {
 
 // take unpacks an archive into dir. Anything else becomes the named file.
 func (p *packed) take(dir, file string, r io.Reader, mod time.Time, nested int) error {
-	unpacked, err := decompress.NewReader(r, decompress.Limit{Free: minBomb, Ratio: maxRatio})
+	unpacked, err := p.budget.Unpack(r)
 	if err != nil {
 		return err
 	}
@@ -120,12 +123,18 @@ func (p *packed) take(dir, file string, r io.Reader, mod time.Time, nested int) 
 	}
 	before := len(p.entries)
 	err = p.untar(dir, buffered, nested)
-	if err != nil && !errors.Is(err, ErrTooLarge) && len(p.entries) > before {
+	if err != nil && !final(err) && len(p.entries) > before {
 		// Keep what came before the damage.
 		p.notes = append(p.notes, fmt.Sprintf("the archive is cut short or damaged: only what came before was read (%v)", err))
 		return nil
 	}
 	return err
+}
+
+// final reports whether an error ends unpacking: what it says of one nested archive holds for the whole input.
+func final(err error) bool {
+	_, disk := errors.AsType[*fs.PathError](err)
+	return disk || errors.Is(err, ErrTooLarge) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // isTar reports whether a tar header, with its magic, comes first.
@@ -156,6 +165,9 @@ func (p *packed) untar(dir string, r io.Reader, nested int) error {
 			return nil
 		}
 		if err != nil {
+			return err
+		}
+		if err := p.budget.Meet(len(h.Name) + len(h.Linkname)); err != nil {
 			return err
 		}
 		name, ok := insideName(h.Name)
@@ -198,7 +210,7 @@ func (p *packed) untar(dir string, r io.Reader, nested int) error {
 func (p *packed) takeNested(name string, r io.Reader, mod time.Time, nested int) error {
 	inside := withoutSuffix(name)
 	err := p.take(inside, inside, r, mod, nested)
-	if errors.Is(err, ErrTooLarge) {
+	if final(err) {
 		return err
 	}
 	if err != nil {
@@ -222,11 +234,11 @@ func insideName(name string) (string, bool) {
 // add copies a file into the spool.
 func (p *packed) add(name string, r io.Reader, mod time.Time) error {
 	f := &packedFile{off: p.size, mod: mod}
-	n, err := io.Copy(io.NewOffsetWriter(p.spool, p.size), io.LimitReader(r, maxUnpacked-p.size+1))
+	n, err := io.Copy(io.NewOffsetWriter(kept{p}, p.size), r)
 	p.size += n
 	f.len = n
-	if p.size > maxUnpacked {
-		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, maxUnpacked)
+	if final(err) {
+		return err
 	}
 	if n > 0 || err == nil { // keep the start of a truncated file too
 		if eerr := p.enter(name, f); eerr != nil {
@@ -236,6 +248,16 @@ func (p *packed) add(name string, r io.Reader, mod time.Time) error {
 	return err
 }
 
+// A kept writer counts what it writes.
+type kept struct{ *packed }
+
+func (k kept) WriteAt(b []byte, at int64) (int, error) {
+	if err := k.budget.Keep(len(b)); err != nil {
+		return 0, err
+	}
+	return k.spool.WriteAt(b, at)
+}
+
 // enter adds an entry; a later one of the same name replaces it.
 func (p *packed) enter(name string, f *packedFile) error {
 	name = path.Clean(name)
@@ -243,7 +265,7 @@ func (p *packed) enter(name string, f *packedFile) error {
 	if name == "." {
 		return nil
 	}
-	if len(p.entries) > maxEntries {
+	if int64(len(p.entries)) > maxEntries {
 		return fmt.Errorf("%w: more than %d entries", ErrTooLarge, maxEntries)
 	}
 	old := p.entries[name]

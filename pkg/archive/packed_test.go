@@ -4,13 +4,16 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -60,7 +63,7 @@ func openBytes(t *testing.T, name string, b []byte) (*Tree, error) {
 	t.Helper()
 	at := filepath.Join(t.TempDir(), name)
 	write(t, at, string(b))
-	tree, err := Open(at)
+	tree, err := Open(t.Context(), at)
 	if err == nil {
 		t.Cleanup(func() { _ = tree.Close() })
 	}
@@ -108,8 +111,8 @@ func TestArchiveStaysInside(t *testing.T) {
 
 // What unpacks to more than is sensible is refused, each bound by itself.
 func TestArchiveBombs(t *testing.T) {
-	was := []int64{maxUnpacked, maxRatio, minBomb, int64(maxEntries)}
-	t.Cleanup(func() { maxUnpacked, maxRatio, minBomb, maxEntries = was[0], was[1], was[2], int(was[3]) })
+	was := []int64{maxUnpacked, maxRatio, minBomb, maxEntries}
+	t.Cleanup(func() { maxUnpacked, maxRatio, minBomb, maxEntries = was[0], was[1], was[2], was[3] })
 	zeros := strings.Repeat("\x00", 5<<18) // more than a bound of 1 MiB
 	inside := gzipped(t, tarOf(t, file("nb.db", zeros)))
 	many := make([]entry, 300)
@@ -126,11 +129,17 @@ func TestArchiveBombs(t *testing.T) {
 		{"ratio", gzipped(t, tarOf(t, file("nb.db", zeros))), func() { minBomb, maxRatio = 1<<20, 100 }},
 		{"ratio of a file", gzipped(t, []byte(zeros)), func() { minBomb, maxRatio = 1<<20, 100 }},
 		{"inside another", tarOf(t, file("a/inner.tar.gz", string(inside))), func() { minBomb, maxRatio = 1<<20, 100 }},
+		{"inside three others", tarOf(t, file("a.tar.gz", string(gzipped(t, tarOf(t, file("b.tar.gz", string(gzipped(t, tarOf(t, file("c.tar.gz", string(inside))))))))))), func() { minBomb, maxRatio = 1<<20, 100 }},
+		{"holes", holes(t, 4<<20), func() { minBomb, maxRatio = 1<<20, 100 }},
+		{"many small ones", tarOf(t, file("a.tar.gz", string(inside)), file("b.tar.gz", string(inside)), file("c.tar.gz", string(inside))), func() { minBomb, maxRatio = 2<<20, 10 }},
+		{"one name again and again", tarOf(t, slices.Repeat([]entry{file("nb.db", "x")}, 300)...), func() { maxEntries = 100 }},
+		{"names that are left out", tarOf(t, slices.Repeat([]entry{file("../nb.db", "x")}, 300)...), func() { maxEntries = 100 }},
+		{"long names", tarOf(t, file("a/"+strings.Repeat("n", 4000), "x"), file("b/"+strings.Repeat("n", 4000), "x")), func() { maxEntries = 100 }},
 		{"entries", tarOf(t, many...), func() { maxEntries = 100 }},
 		{"directories", tarOf(t, file(strings.Repeat("d/", 60)+"x", ""), file("e/"+strings.Repeat("d/", 60)+"x", ""), file("f", "")), func() { maxEntries = 100 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			maxUnpacked, maxRatio, minBomb, maxEntries = was[0], was[1], was[2], int(was[3])
+			maxUnpacked, maxRatio, minBomb, maxEntries = was[0], was[1], was[2], was[3]
 			if _, err := openBytes(t, "fine", c.bytes); err != nil {
 				t.Fatalf("within bounds: %v", err)
 			}
@@ -142,13 +151,46 @@ func TestArchiveBombs(t *testing.T) {
 	}
 }
 
+// holes is an archive with a sparse file of some size and no data, PAX 1.0.
+func holes(t *testing.T, size int64) []byte {
+	t.Helper()
+	// The writer does not write such records: they are those of a file with other keys of the same length.
+	h := entry{header: tar.Header{Typeflag: tar.TypeReg, Name: "GNUSparseFile.0/nb.db", Mode: 0o600, Format: tar.FormatPAX, PAXRecords: map[string]string{
+		"gnu.sparse.major": "1", "gnu.sparse.minor": "0", "gnu.sparse.name": "nb.db", "gnu.sparse.realsize": fmt.Sprint(size),
+	}}, text: fmt.Sprintf("1\n%d\n0\n", size) + strings.Repeat("\x00", 512-len(fmt.Sprintf("1\n%d\n0\n", size)))}
+	return bytes.ReplaceAll(tarOf(t, h), []byte("gnu.sparse."), []byte("GNU.sparse."))
+}
+
+// TestUnpackingEnds holds that unpacking stops at once when its context ends, however little is read of a bomb.
+func TestUnpackingEnds(t *testing.T) {
+	was := []int64{maxUnpacked, maxRatio, minBomb}
+	t.Cleanup(func() { maxUnpacked, maxRatio, minBomb = was[0], was[1], was[2] })
+	maxUnpacked, maxRatio, minBomb = 1<<50, 1<<40, 1<<50
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	for name, b := range map[string][]byte{"holes": holes(t, 1<<40), "packed holes": gzipped(t, holes(t, 1<<40))} {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		start := time.Now()
+		if _, err := Open(ctx, archiveFile(t, b)); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := time.Since(start); took > 30*time.Second { // it would take hours
+			t.Errorf("%s: ends after %s", name, took)
+		}
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
 // Archives in archives are opened three deep; what lies deeper stays a file.
 func TestArchiveNested(t *testing.T) {
 	b := tarOf(t, file("sb.db", "south"))
 	for range 3 {
 		b = tarOf(t, file("x.tar.gz", string(gzipped(t, b))))
 	}
-	p, _, err := unpackFile(archiveFile(t, b))
+	p, _, err := unpackFile(t.Context(), archiveFile(t, b))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +200,7 @@ func TestArchiveNested(t *testing.T) {
 	} else if text, err := io.ReadAll(f); err != nil || string(text) != "south" {
 		t.Errorf("%q %v", text, err)
 	}
-	q, _, err := unpackFile(archiveFile(t, tarOf(t, file("x.tar.gz", string(gzipped(t, b))))))
+	q, _, err := unpackFile(t.Context(), archiveFile(t, tarOf(t, file("x.tar.gz", string(gzipped(t, b))))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +224,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(gzipped(t, tarOf(t, file("sos_commands/x", "x"), file("hostname", "h"))))
 	f.Add([]byte("OVSDB JSON 5 x\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		tree, err := Open(archiveFile(t, b))
+		tree, err := Open(t.Context(), archiveFile(t, b))
 		if err != nil {
 			return
 		}

@@ -25,7 +25,7 @@ func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 	tree := config.Saved
 	if tree == nil {
 		var err error
-		if tree, err = archive.Open(config.Offline); err != nil {
+		if tree, err = archive.Open(ctx, config.Offline); err != nil {
 			return fmt.Errorf("cannot read %w\n%s", err, layout)
 		}
 	}

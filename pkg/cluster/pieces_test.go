@@ -167,7 +167,7 @@ func TestSavedIsAsServed(t *testing.T) {
 	want := dump(d.SB)
 	for _, remote := range []string{d.SB.Remote(), d.SB.ListenTCP()} {
 		file, entry := captureOf(t, d.SB.DB, remote)
-		tree, err := archive.Open(file)
+		tree, err := archive.Open(t.Context(), file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,14 +3,12 @@
 package decompress
 
 import (
-	"bufio"
 	"bytes"
 	"compress/bzip2"
 	"compress/gzip"
+	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
@@ -27,18 +25,8 @@ type Limit struct {
 
 // NewReader reads r, unpacked if it is compressed. It holds only memory: there is nothing to close.
 func NewReader(r io.Reader, limit Limit) (io.Reader, error) {
-	packed := &counter{in: r}
-	in := bufio.NewReaderSize(packed, 64<<10)
-	magic, _ := in.Peek(Magic)
-	f := formatOf(magic)
-	if f == nil {
-		return in, nil
-	}
-	unpacked, err := f.open(in)
-	if err != nil {
-		return nil, fmt.Errorf("compressed with %s: %w", f.name, err)
-	}
-	return &bounded{in: unpacked, format: f.name, packed: packed, limit: limit}, nil
+	b := NewBudget(context.Background(), limit, 1<<62, 1<<62)
+	return b.Unpack(b.Outer(r))
 }
 
 // Magic is how many bytes identify the format.
@@ -46,19 +34,6 @@ const Magic = 6
 
 // Packed reports whether data that begins so is compressed.
 func Packed(magic []byte) bool { return formatOf(magic) != nil }
-
-// Spool returns a temporary file for unpacked data. It has no name, so nothing is left behind.
-func Spool() (*os.File, error) {
-	f, err := os.CreateTemp("", "ovnctl-*")
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
-}
 
 type format struct {
 	name, magic string
@@ -84,39 +59,4 @@ var formats = []format{
 	// The window that xz asks for, at most 4 GiB, takes memory only where written to.
 	{"xz", "\xfd7zXZ\x00", func(r io.Reader) (io.Reader, error) { return xz.NewReader(r) }},
 	{"bzip2", "BZh", func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
-}
-
-type counter struct {
-	in io.Reader
-	n  int64
-}
-
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.in.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
-// A bounded reader unpacks until it exceeds its limit.
-type bounded struct {
-	in     io.Reader
-	format string
-	packed *counter
-	limit  Limit
-	n      int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.in.Read(p)
-	b.n += int64(n)
-	if b.n > b.limit.Free && b.n > b.limit.Ratio*b.packed.n {
-		return 0, fmt.Errorf("%w: %d bytes out of %d compressed ones", ErrTooLarge, b.n, b.packed.n)
-	}
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return n, errors.New("the compressed file is cut short")
-	case err != nil && !errors.Is(err, io.EOF):
-		return n, fmt.Errorf("compressed with %s: %w", b.format, err)
-	}
-	return n, err
 }

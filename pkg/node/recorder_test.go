@@ -20,7 +20,7 @@ import (
 
 func offline(t *testing.T, dir string) node.Host {
 	t.Helper()
-	tree, err := archive.Open(filepath.Dir(dir))
+	tree, err := archive.Open(t.Context(), filepath.Dir(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
-	"os"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/decompress"
@@ -140,7 +139,7 @@ type spool struct {
 	keep  int64
 	size  int64
 	start []byte
-	file  *os.File
+	file  *decompress.File
 }
 
 func (s *spool) Write(b []byte) (n int, err error) {

@@ -175,7 +175,7 @@ func (d *demo) capture(ctx context.Context, name string) error {
 	if _, err := d.Run(ctx, "node1", d.ovnctl, "capture", raw, "--node-exec", place+"/enter {hostname}"); err != nil {
 		return err
 	}
-	tree, err := archive.Open(raw)
+	tree, err := archive.Open(context.Background(), raw)
 	if err != nil {
 		return err
 	}
