@@ -320,7 +320,15 @@ func (o *fixOptions) undo(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return fixError{fmt.Errorf("%w\nhint: ovnctl fix list --done lists the runs", err)}
 	}
-	fix, err := l.Undo(ctx, run)
+	question := "Undo it?"
+	if since := l.Journal.Since(run); since != "" && id == 0 {
+		older := fmt.Sprintf("the last fix, %s, and changed nothing that is left; the last one in place is run %d, %s", since, run.ID, run.Title)
+		if o.yes {
+			return usageError{fmt.Errorf("%s\nhint: ovnctl fix undo %d --yes undoes that one", older, run.ID)}
+		}
+		question = strings.ToUpper(older[:1]) + older[1:] + ". Undo that one?"
+	}
+	fix, err := l.Undo(ctx, run, question)
 	if err != nil {
 		return fixFailure(err)
 	}

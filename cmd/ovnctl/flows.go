@@ -165,6 +165,9 @@ func (o *flowsOptions) noNode(c *cluster.Cluster) error {
 	for _, n := range c.Hosts {
 		names = append(names, n.Name)
 	}
+	if i := slices.IndexFunc(c.Problems, func(p cluster.Problem) bool { return p.What == "Open_vSwitch" }); o.node == "" && i >= 0 {
+		return unknownError{errors.New(problemText(c.Problems[i]))}
+	}
 	if len(names) == 0 {
 		return unknownError{errors.New("no Open vSwitch found on this host\nhint: run ovnctl on a node, or give --node and --node-exec")}
 	}

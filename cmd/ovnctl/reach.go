@@ -252,14 +252,14 @@ func (o *reachOptions) next(r *reach.Result) []string {
 	if !ok {
 		return nil
 	}
-	words := []string{"ovnctl", "trace", pair.From, pair.To, "--" + pair.Protocol}
+	words := []string{"--" + pair.Protocol}
 	if pair.Port != 0 {
-		words[4] += fmt.Sprintf("=%d", pair.Port)
+		words[0] += fmt.Sprintf("=%d", pair.Port)
 	}
 	if o.v6 {
 		words = append(words, "-6")
 	}
-	return []string{o.sameSource(cause.Shell(words...))}
+	return []string{o.sameSource(cause.Ovnctl("trace", []string{pair.From, pair.To}, words...))}
 }
 
 // completeSelectors offers possible sources and destinations.

@@ -37,11 +37,12 @@ const (
 
 const exitStatusHelp = `
 Exit status:
-  0  healthy, delivered, shown
-  1  a finding, not delivered, a difference
+  0  healthy, delivered, shown; also with warnings, unless doctor --fail-on says otherwise
+  1  an error found, not delivered, a difference
   2  usage
-  3  could not tell: a source could not be read
-  4  a fix failed or was rolled back`
+  3  could not tell: a source that was named, or the local one, could not be read, or
+     only in part. What was read is shown; if that says 1, it is 1
+  4  a fix was refused, failed or was rolled back`
 
 // options are the flags common to all commands.
 type options struct {

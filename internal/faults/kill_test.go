@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -252,7 +253,7 @@ func (m *matrix) attempt(name string, cutOff func() bool) {
 		m.again()
 		return
 	}
-	if code, out := m.ovnctl("fix", "undo", "--yes"); code != 0 {
+	if code, out := m.ovnctl(m.undoLast()...); code != 0 {
 		m.Fatalf("%s: undo: exit %d:\n%s\n%s", name, code, out, m.journal())
 	}
 	if left := m.within(differencesTo(m.before)); len(left) > 0 {
@@ -267,6 +268,17 @@ func (m *matrix) runs() []*fixes.Run {
 		m.Fatal(err)
 	}
 	return runs
+}
+
+// undoLast undoes the last run that did something, whatever was refused since.
+func (m *matrix) undoLast() []string {
+	for _, r := range slices.Backward(m.runs()) {
+		if kept([]*fixes.Run{r}) && slices.ContainsFunc(r.Events, func(e fixes.Event) bool { return e.State == fixes.Begun }) {
+			return []string{"fix", "undo", strconv.Itoa(r.ID), "--yes"}
+		}
+	}
+	m.Fatal("the journal has no run that did something")
+	return nil
 }
 
 // kept says whether the change of one of the runs is there.

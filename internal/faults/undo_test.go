@@ -85,6 +85,7 @@ func (m *matrix) intrude() {
 	fixed := m.settled()
 	m.says(0, "UNDONE", undo...)
 	for i := range m.intrusions(fixed) {
+		m.there()
 		m.says(0, "FIXED", m.command()...)
 		now := m.intrusions(m.settled()) // a new row has another UUID each time
 		if i >= len(now) {

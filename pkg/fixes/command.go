@@ -2,6 +2,7 @@ package fixes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -40,13 +41,17 @@ func Word(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Command returns the command that carries out the call.
+// Command returns the command that carries out the call. If an argument begins with a dash, -- stands before it.
 func (c *Call) Command() string {
-	words := append([]string{"ovnctl", "fix", c.Repair}, c.Args...)
+	words := []string{"ovnctl", "fix", c.Repair}
+	var flags []string
 	if c.Risk == High { // --max-risk is medium by default
-		words = append(words, "--max-risk", string(c.Risk))
+		flags = []string{"--max-risk", string(c.Risk)}
 	}
-	return Command("%s", words)
+	if slices.ContainsFunc(c.Args, func(arg string) bool { return strings.HasPrefix(arg, "-") }) {
+		return Command("%s", slices.Concat(words, flags, []string{"--"}, c.Args))
+	}
+	return Command("%s", slices.Concat(words, c.Args, flags))
 }
 
 // Usage returns the arguments of a repair as its help names them.

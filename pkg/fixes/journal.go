@@ -471,6 +471,7 @@ func (j *Journal) begin(h Header) (*Run, error) {
 		}
 	}
 	h.ID++
+	j.forgetRefusal()
 	h.Boot, h.Machine = bootID(), j.machine
 	r := &Run{Header: h, file: filepath.Join(j.dir, fmt.Sprintf("%05d-%s.jsonl", h.ID, h.Repair))}
 	return r, r.note(Event{State: Planned, Run: &h})

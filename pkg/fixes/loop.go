@@ -146,6 +146,9 @@ func (l *Loop) Repair(ctx context.Context, call *Call, fault *Fault) (Fix, error
 	if err != nil {
 		return fix, err
 	}
+	if fix.Outcome.State == OutcomeRefused && !l.DryRun {
+		l.Journal.refused(call)
+	}
 	return fix, l.Operator.ShowOutcome(fix.Outcome)
 }
 
@@ -177,7 +180,8 @@ func classified(err error) error {
 		return err
 	}
 	_, database := errors.AsType[*ovsdb.Error](err)
-	if database || errors.Is(err, node.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+	_, unopened := errors.AsType[cluster.Problem](err)
+	if database || unopened || errors.Is(err, node.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
 		return &Unread{err}
 	}
 	return &Mistake{err}
@@ -228,6 +232,9 @@ func (l *Loop) carryOut(ctx context.Context, call *Call, p *Plan, o Options, fau
 	out := Outcome{State: OutcomeFixed, Before: v.before, After: v.after}
 	if run != nil {
 		out.Run, out.OneWay = run.ID, run.OneWay
+		if steps, _, err := run.begun(); err == nil && len(steps) == 0 {
+			out.State = OutcomeAlready
+		}
 	}
 	failure, failed := errors.AsType[*Failure](err)
 	if !failed {
@@ -302,8 +309,8 @@ func (l *Loop) question(ctx context.Context, text string, enter bool) (bool, err
 	return yes, err
 }
 
-// Undo undoes a run.
-func (l *Loop) Undo(ctx context.Context, run *Run) (Fix, error) {
+// Undo undoes a run, after asking the question.
+func (l *Loop) Undo(ctx context.Context, run *Run, question string) (Fix, error) {
 	fix := Fix{Call: run.Call(), Plan: run.UndoPlan()}
 	kept, err := run.Undoable(ctx, l.target(ctx))
 	for _, what := range kept {
@@ -315,13 +322,13 @@ func (l *Loop) Undo(ctx context.Context, run *Run) (Fix, error) {
 	if err != nil {
 		return fix, err
 	}
-	if fix.Outcome, err = l.undo(ctx, run); err == nil {
+	if fix.Outcome, err = l.undo(ctx, run, question); err == nil {
 		err = l.Operator.ShowOutcome(fix.Outcome)
 	}
 	return fix, err
 }
 
-func (l *Loop) undo(ctx context.Context, run *Run) (Outcome, error) {
+func (l *Loop) undo(ctx context.Context, run *Run, question string) (Outcome, error) {
 	var watched Options
 	if run.Cuts {
 		again := func(ctx context.Context) error { return l.confirmBy(ctx, run.Answered, false) }
@@ -333,7 +340,7 @@ func (l *Loop) undo(ctx context.Context, run *Run) (Outcome, error) {
 		return Outcome{State: OutcomePlanned}, nil
 	}
 	if !l.Yes {
-		if yes, err := l.question(ctx, "Undo it?", false); err != nil || !yes {
+		if yes, err := l.question(ctx, question, false); err != nil || !yes {
 			return Outcome{State: OutcomeDeclined}, err
 		}
 	}
@@ -341,6 +348,7 @@ func (l *Loop) undo(ctx context.Context, run *Run) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer l.Journal.Unlock()
+	l.Journal.forgetRefusal()
 	return Outcome{State: OutcomeUndone, Run: run.ID}, l.Journal.Undo(ctx, l.target(ctx), run, watched)
 }
 

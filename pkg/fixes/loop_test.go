@@ -192,7 +192,7 @@ func TestLoopUndo(t *testing.T) {
 		text string
 	}{{false, OutcomeDeclined, "good\n"}, {true, OutcomeUndone, "bad\n"}} {
 		p.yes = want.yes
-		if fix, err := l.Undo(t.Context(), run); err != nil || fix.Outcome.State != want.end {
+		if fix, err := l.Undo(t.Context(), run, "Undo it?"); err != nil || fix.Outcome.State != want.end {
 			t.Errorf("undo: %q, want %q (%v)", fix.Outcome.State, want.end, err)
 		}
 		has(t, &Target{Root: l.Root}, "a", want.text, 0o644)

@@ -32,6 +32,7 @@ const (
 	OutcomeDeclined   OutcomeState = "declined"
 	OutcomeRefused    OutcomeState = "refused" // nothing was changed
 	OutcomeFixed      OutcomeState = "fixed"
+	OutcomeAlready    OutcomeState = "already fixed" // by somebody else, between the plan and the first step
 	OutcomeUndone     OutcomeState = "undone"
 	OutcomeRolledBack OutcomeState = "rolled back"
 	OutcomeFailed     OutcomeState = "failed" // and could not be rolled back

@@ -44,7 +44,7 @@ func (t *tracer) neighbours(ctx context.Context, actual *journey.Direction) (sur
 		if has, who := t.macsOf(ctx, v, port, hop); len(has) > 0 && !slices.Contains(has, strings.ToLower(row.MAC)) {
 			d.Kind = journey.StaleMACBinding
 			d.Sentence = fmt.Sprintf("router port %s sends to %s at %s, but it is at %s (%s)", port, hop, row.MAC, has[0], who)
-			d.Repair = "ovnctl fix " + cause.Shell("delete-mac-binding", port, hop.String())
+			d.Repair = cause.Ovnctl("fix delete-mac-binding", []string{port, hop.String()})
 			sure = append(sure, d)
 			continue
 		}
@@ -57,7 +57,7 @@ func (t *tracer) neighbours(ctx context.Context, actual *journey.Direction) (sur
 		}
 		d.Kind = journey.MissingFlow
 		d.Sentence = fmt.Sprintf("%s is at %s behind router port %s, and no flow has that (cookie=0x%x)", hop, row.MAC, port, cookie)
-		d.Repair = "ovnctl fix " + cause.Shell("reinstall-mac-binding", port, hop.String())
+		d.Repair = cause.Ovnctl("fix reinstall-mac-binding", []string{port, hop.String()})
 		flows = append(flows, suspicion{Disagreement: d, view: v, in: func(flows []openflow.FlowEntry) bool {
 			return !slices.ContainsFunc(flows, func(f openflow.FlowEntry) bool {
 				return f.Cookie == uint64(cookie) && strings.Contains(strings.ToLower(f.Actions.String()), strings.ToLower(row.MAC))

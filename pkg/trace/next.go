@@ -77,10 +77,10 @@ func byKind(r journey.Request, v journey.Verdict, port *topology.Port, offline b
 	switch c := v.Because; c.Kind {
 	case journey.NodeUnread, journey.ChassisUnreachable:
 		if !offline {
-			return "ovnctl " + repeat(r) + " --node-exec 'ssh {hostname}'"
+			return repeat(r, "--node-exec", "ssh {hostname}")
 		}
 	case journey.NotRecorded:
-		return "ovnctl " + repeat(r) + " --node-exec 'ssh {hostname}' --record DIR"
+		return repeat(r, "--node-exec", "ssh {hostname}", "--record", "DIR")
 	case journey.ChassisUnread, journey.FlowsUnread, journey.ZoneUnread, journey.LogicalUnread:
 		return "ovs-vsctl get Open_vSwitch . external_ids:ovn-remote"
 	case journey.VswitchdSilent:
@@ -195,9 +195,9 @@ func portQuestion(p *topology.Port) string {
 	return "lsp:" + p.Name
 }
 
-// repeat returns the command that runs the same trace again.
-func repeat(r journey.Request) string {
-	words := []string{"trace", r.From.Text, r.To.Text}
+// repeat returns the command that runs the same trace again, with more flags.
+func repeat(r journey.Request, more ...string) string {
+	var words []string
 	if r.Port != 0 {
 		words = append(words, fmt.Sprintf("--%s=%d", r.Protocol, r.Port))
 	}
@@ -210,7 +210,7 @@ func repeat(r journey.Request) string {
 	if r.Backend != "" {
 		words = append(words, "--backend="+r.Backend)
 	}
-	return cause.Shell(words...)
+	return cause.Ovnctl("trace", []string{r.From.Text, r.To.Text}, append(words, more...)...)
 }
 
 // showOwner returns the command that shows the object a row was made for, for kinds without a better one; else empty.
