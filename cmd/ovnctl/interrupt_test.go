@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// TestInterrupt ends ovnctl in the middle of unpacking 16 GB, which takes minutes: by Ctrl-C, by a service manager and by
+// TestInterruptUnpacking ends ovnctl in the middle of unpacking 16 GB, which takes minutes: by Ctrl-C, by a service manager and by
 // a closed terminal. Nothing is left behind.
-func TestInterrupt(t *testing.T) {
+func TestInterruptUnpacking(t *testing.T) {
 	var member bytes.Buffer
 	w := gzip.NewWriter(&member)
 	if _, err := w.Write(make([]byte, 64<<20)); err != nil {

@@ -263,7 +263,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	o.timeout = 10 * time.Second
 	f.VarP((*seconds)(&o.timeout), "timeout", "t", "give up on a source after this many `seconds`")
 	o.memory = 256 << 20
-	f.Var((*byteSize)(&o.memory), "memory", "soft memory limit in `bytes`, with K, M or G; 0 for none")
+	f.Var((*byteSize)(&o.memory), "memory", "memory limit in `bytes`, with K, M or G: a reply of a database that takes more than half of it is not read, status 3; 0 for none")
 	f.BoolVar(&o.showCommands, "show-commands", false, "print the classic commands that show the same")
 }
 
@@ -339,7 +339,7 @@ func (o *options) openWith(ctx context.Context, alone bool) (*cluster.Cluster, e
 		Alone: alone,
 		NB:    o.nb, SB: o.sb, OVS: o.ovs, TLS: o.tls, NoLeaderOnly: o.noLeaderOnly,
 		Offline: o.offline, NodeExec: o.nodeExec, HostRoot: o.hostRoot, Timeout: o.timeout,
-		Record: o.record,
+		Record: o.record, MaxReply: int(o.memory / 2), // as text, and the rows of it
 	}
 	if saved, ok := demo.Capture(o.offline); ok {
 		tree, err := archive.Read(ctx, o.offline, bytes.NewReader(saved))

@@ -33,6 +33,7 @@ type Config struct {
 	Alone    bool          // accept a host that ran a database of OVN or Open vSwitch though none can be read, to see what is wrong with it
 	Timeout  time.Duration // for opening all this, and per request; default 5 s
 	Record   string        // directory for the nodes' replies
+	MaxReply int           // bytes of one reply of a database; 0 for the default
 }
 
 // A Cluster is an open deployment.

@@ -135,7 +135,7 @@ func openDB[T ovsdb.Row](ctx context.Context, f *finder, which central, local fu
 	if needsTLS(remote) && tls == (ovsdb.TLSFiles{}) {
 		tls = f.tls(local())
 	}
-	client, err := ovsdb.Dial(ctx, ovsdb.Config{DB: which.name, Remotes: remote, TLS: tls, Timeout: f.Timeout})
+	client, err := ovsdb.Dial(ctx, ovsdb.Config{DB: which.name, Remotes: remote, TLS: tls, Timeout: f.Timeout, MaxReply: f.MaxReply})
 	if err != nil {
 		return fail(remote, err)
 	}

@@ -32,8 +32,15 @@ type ControlError struct {
 	Text    string
 }
 
+// mostWords is what an error says of a daemon's words, in bytes: a screen.
+const mostWords = 1000
+
 func (e *ControlError) Error() string {
-	return fmt.Sprintf("%s: %s: %s", e.Daemon, e.Command, strings.TrimSpace(e.Text))
+	text := strings.TrimSpace(e.Text)
+	if len(text) > mostWords {
+		text = strings.ToValidUTF8(text[:mostWords], "") + "…"
+	}
+	return fmt.Sprintf("%s: %s: %s", e.Daemon, e.Command, text)
 }
 
 // checkControl refuses a request that no daemon could accept; names become part of paths and, on other nodes, of

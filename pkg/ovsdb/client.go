@@ -110,11 +110,16 @@ func (c *Client) current() *session {
 // Select fills the queries' rows. If the connection breaks, or the member turns out to be cut off from its
 // cluster, it retries once elsewhere.
 func (c *Client) Select(ctx context.Context, queries ...*Query) error {
+	done, waited := c.turn(ctx)
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	s, err := c.reach(ctx, nil, c.config.LeaderOnly)
 	if err != nil {
 		return err
+	}
+	if waited {
+		s.breathe(ctx)
 	}
 	first, cancelFirst := c.first(ctx)
 	defer cancelFirst()

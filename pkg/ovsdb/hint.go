@@ -74,7 +74,7 @@ func (c *Client) explain(remote string, err error) explanation {
 	case errors.Is(err, ErrNoLeader):
 		return explanation{hint: "give the addresses of all members, or read from any with --no-leader-only"}
 	case errors.Is(err, ErrTooLarge):
-		return explanation{hint: "narrow the question, to one object for instance"}
+		return explanation{hint: "narrow the question, to one object for instance; ovnctl takes more with a larger --memory"}
 	case errors.Is(err, errSyntax) && strings.HasPrefix(remote, "tcp:"):
 		return explanation{hint: "is that an ssl: port?"}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 )
@@ -302,12 +303,16 @@ type object struct {
 // mostMembers exceeds the members of any object in a stream: a message, RFC 7047 section 4, or a dumped table.
 const mostMembers = 16
 
+// mostString exceeds any string that a daemon writes, in bytes: a match is the longest.
+const mostString = 16 << 20
+
 // A span is a part of a text.
 type span struct{ from, to int }
 
 // A framer splits a stream into JSON objects, which have no separator.
 type framer struct {
 	object
+	string  int // start of the string
 	from    int // start of the member
 	depth   int
 	quoted  bool
@@ -320,6 +325,9 @@ func (f *framer) add(part []byte, limit int) (whole *object, rest []byte, err er
 		if f.quoted && !f.escaped { // most of a reply is strings
 			end := bytes.IndexAny(part[i:], `"\`)
 			if end < 0 {
+				if len(f.text)+len(part)-f.string > mostString {
+					return nil, nil, fmt.Errorf("a string of more than %d bytes: %w", mostString, ErrTooLarge)
+				}
 				break
 			}
 			i += end
@@ -335,7 +343,7 @@ func (f *framer) add(part []byte, limit int) (whole *object, rest []byte, err er
 				return nil, nil, fmt.Errorf("%w: the peer does not speak OVSDB (%.20q)", errSyntax, part[i:])
 			}
 		case c == '"':
-			f.quoted = true
+			f.quoted, f.string = true, len(f.text)+i
 		case c == '{' || c == '[':
 			if f.depth++; f.depth == 1 {
 				f.from = len(f.text) + i + 1
@@ -374,7 +382,7 @@ func (f *framer) take(part []byte, limit int) error {
 	}
 	if need > cap(f.text) && len(f.text) > 0 {
 		// Doubled, since append would copy a large reply more often.
-		f.text = append(make([]byte, 0, 2*need), f.text...)
+		f.text = append(make([]byte, 0, min(2*need, limit)), f.text...)
 	}
 	f.text = append(f.text, part...)
 	return nil
@@ -388,9 +396,18 @@ func remoteError(text []byte) error {
 	}
 	if json.Unmarshal(text, &full) == nil && full.Error != "" {
 		if full.Details != "" {
-			return fmt.Errorf("%s: %s", full.Error, full.Details)
+			return fmt.Errorf("%s: %s", screen(full.Error), screen(full.Details))
 		}
-		return errors.New(full.Error)
+		return errors.New(screen(full.Error))
 	}
 	return fmt.Errorf("%.200s", text)
+}
+
+// screen cuts a server's words to what a person reads.
+func screen(text string) string {
+	const most = 500
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }

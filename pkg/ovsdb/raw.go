@@ -148,6 +148,8 @@ func (c *Client) Tables() Tables {
 
 // Raw runs lookups in one transaction, on the leader of a cluster.
 func (c *Client) Raw(ctx context.Context, lookups ...Lookup) ([][]Raw, error) {
+	done, waited := c.turn(ctx)
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	var lastErr error
@@ -155,6 +157,9 @@ func (c *Client) Raw(ctx context.Context, lookups ...Lookup) ([][]Raw, error) {
 		s, err := c.leader(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if waited {
+			s.breathe(ctx)
 		}
 		rows, err := s.raw(ctx, lookups)
 		if err == nil {

@@ -96,7 +96,7 @@ func (e *OperationError) Error() string {
 	if e.Details != "" {
 		text += ": " + e.Details
 	}
-	return text
+	return screen(text)
 }
 
 // Is matches ErrGuard, ErrConstraint and ErrReference.
