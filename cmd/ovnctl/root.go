@@ -37,11 +37,11 @@ const (
 
 const exitStatusHelp = `
 Exit status:
-  0  healthy, delivered, shown; also with warnings, unless doctor --fail-on says otherwise
+  0  healthy, delivered, shown; warnings too, unless --fail-on says otherwise
   1  an error found, not delivered, a difference
   2  usage
-  3  could not tell: a source that was named, or the local one, could not be read, or
-     only in part. What was read is shown; if that says 1, it is 1
+  3  could not tell: a source that was named, or the local one, could not be
+     read, or only in part. What was read is shown; if that says 1, it is 1
   4  a fix was refused, failed or was rolled back`
 
 // options are the flags common to all commands.
@@ -263,7 +263,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	o.timeout = 10 * time.Second
 	f.VarP((*seconds)(&o.timeout), "timeout", "t", "give up on a source after this many `seconds`")
 	o.memory = 256 << 20
-	f.Var((*byteSize)(&o.memory), "memory", "memory limit in `bytes`, with K, M or G: a reply of a database that takes more than half of it is not read, status 3; 0 for none")
+	f.Var((*byteSize)(&o.memory), "memory", "memory limit in `bytes`, with K, M or G; 0 for none. A larger reply of a database is not read")
 	f.BoolVar(&o.showCommands, "show-commands", false, "print the classic commands that show the same")
 }
 

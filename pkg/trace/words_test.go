@@ -150,7 +150,7 @@ func TestNextWords(t *testing.T) {
 		}
 	}
 	ask := journey.Request{From: journey.Endpoint{Text: "a b"}, To: journey.Endpoint{Text: "$(x)"}, Protocol: "tcp", Port: 80, Family: 6}
-	if got, want := repeat(ask), "trace 'a b' '$(x)' --tcp=80 -6"; got != want {
+	if got, want := repeat(ask), "ovnctl trace 'a b' '$(x)' --tcp=80 -6"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
