@@ -25,7 +25,7 @@ import (
 // unpacked returns the files of a capture, with its index.
 func unpacked(t *testing.T, name string) map[string][]byte {
 	t.Helper()
-	tree, err := archive.Open(name)
+	tree, err := archive.Open(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +404,7 @@ func TestRedactPlanted(t *testing.T) {
 	}
 
 	saved, _ := demo.Capture(demo.Healthy)
-	tree, err := archive.Read(demo.Healthy, bytes.NewReader(saved))
+	tree, err := archive.Read(t.Context(), demo.Healthy, bytes.NewReader(saved))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func asCapture(t *testing.T, tree *archive.Tree) string {
 // redact redacts a capture and returns it with what replaced its names.
 func redact(t *testing.T, name string) (string, *anonymize.Redactor) {
 	t.Helper()
-	tree, err := archive.Open(name)
+	tree, err := archive.Open(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func redactable(t *testing.T) map[string]*archive.Tree {
 	t.Helper()
 	all := map[string]*archive.Tree{}
 	for name, d := range deployments {
-		tree, err := archive.Open("../../testdata/deployments/" + d.file + ".tar.xz")
+		tree, err := archive.Open(t.Context(), "../../testdata/deployments/"+d.file+".tar.xz")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func redactable(t *testing.T) map[string]*archive.Tree {
 	}
 	for _, name := range []string{demo.Healthy, demo.Broken} {
 		b, _ := demo.Capture(name)
-		tree, err := archive.Read(name, bytes.NewReader(b))
+		tree, err := archive.Read(t.Context(), name, bytes.NewReader(b))
 		if err != nil {
 			t.Fatal(err)
 		}
