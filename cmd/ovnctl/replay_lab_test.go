@@ -121,7 +121,7 @@ func (d *replayed) checkBound(ctx context.Context, t *testing.T, saved string) {
 // bindings returns the chassis of each port, and whether it is up, by zone and port.
 func bindings(ctx context.Context, t *testing.T, source string) map[string]string {
 	t.Helper()
-	tree, err := archive.Open(source)
+	tree, err := archive.Open(ctx, source)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func (s *State) startCentrals(ctx context.Context) error {
 		args := []string{ovnScripts + "ovn-ctl", "--no-monitor", "--ovn-northd-priority=", "--ovn-northd-nb-db=" + nb, "--ovn-northd-sb-db=" + sb}
 		for _, db := range []string{"nb", "sb"} {
 			args = append(args, s.serverFlags(db, i)...)
-			if err := s.restore(host, filepath.Join(s.zone(host), db+".db"), "var/lib/ovn/ovn"+db+"_db.db"); err != nil {
+			if err := s.restore(ctx, host, filepath.Join(s.zone(host), db+".db"), "var/lib/ovn/ovn"+db+"_db.db"); err != nil {
 				return err
 			}
 		}

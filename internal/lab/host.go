@@ -157,7 +157,7 @@ func transact(tool []string, commands [][]string) []string {
 
 // startVswitch starts and configures Open vSwitch on a node, then sets up the node's network on its bridges.
 func (s *State) startVswitch(ctx context.Context, n Node) error {
-	if err := s.restore(n.Name, filepath.Join(n.Name, "conf.db"), "etc/openvswitch/conf.db"); err != nil {
+	if err := s.restore(ctx, n.Name, filepath.Join(n.Name, "conf.db"), "etc/openvswitch/conf.db"); err != nil {
 		return err
 	}
 	_, err := s.Run(ctx, n.Name, "env", "PATH="+s.Dir+"/bin:"+os.Getenv("PATH")+":/usr/sbin:/sbin", ovsScripts+"ovs-ctl", "--system-id="+n.SystemID,

@@ -17,11 +17,11 @@ import (
 
 // restore puts a database of a saved deployment where the host's server will find it. A server of another release converts
 // it, as it does after an upgrade. Without a saved deployment there is nothing to do.
-func (s *State) restore(host, saved, file string) (err error) {
+func (s *State) restore(ctx context.Context, host, saved, file string) (err error) {
 	if s.Topology.Saved == "" {
 		return nil
 	}
-	tree, err := archive.Open(s.Topology.Saved)
+	tree, err := archive.Open(ctx, s.Topology.Saved)
 	if err != nil {
 		return err
 	}

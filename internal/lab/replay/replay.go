@@ -48,7 +48,7 @@ func Load(ctx context.Context, path string) (t lab.Topology, release string, err
 	if err != nil {
 		return t, "", err
 	}
-	tree, err := archive.Open(path)
+	tree, err := archive.Open(ctx, path)
 	if err != nil {
 		return t, "", err
 	}

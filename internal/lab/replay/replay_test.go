@@ -149,7 +149,7 @@ func TestLoadKernelDatapath(t *testing.T) {
 // unpack writes the databases of an archive into a directory.
 func unpack(t *testing.T, file string) string {
 	t.Helper()
-	tree, err := archive.Open(file)
+	tree, err := archive.Open(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
