@@ -26,9 +26,10 @@ func (n *Network) lookup(q RouteQuery) (*Route, error) {
 	return n.answer(q, r), nil
 }
 
-// special reports whether an address has routes of its own.
+// special reports whether an address has routes of its own. Those of 169.254.0.0/16 are like any others; ovn-kubernetes
+// gives nodes some for services.
 func special(a netip.Addr) bool {
-	return a.IsMulticast() || a.IsUnspecified() || a.IsLinkLocalUnicast() || a.IsLoopback() || a == netip.AddrFrom4([4]byte{255, 255, 255, 255})
+	return a.IsMulticast() || a.IsUnspecified() || a.Is6() && a.IsLinkLocalUnicast() || a.IsLoopback() || a == netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }
 
 // arriving routes a packet that arrives: its source may be refused, and for IPv4 the result includes whether the

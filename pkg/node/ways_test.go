@@ -38,6 +38,8 @@ func furnish(t *testing.T) {
 		"ip link set va up",
 		"ip addr add 10.99.0.1 peer 10.99.0.2/24 dev va",
 		"ip addr add 10.88.0.1/24 dev va",
+		"ip addr add 169.254.7.2/29 dev va",
+		"ip route add 10.77.0.0/16 via 169.254.7.4 dev va src 169.254.7.2",
 		"ip addr add 10.88.0.5/24 dev va",
 		"ip addr add fd99::1/64 dev va nodad",
 		"ip addr add fd99::5/64 dev va nodad preferred_lft 0",
