@@ -33,6 +33,7 @@ func (t *tracer) ask(ctx context.Context, q Query) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
+	from = t.graph.SenderTo(from, to.Port)
 	if err := t.fillService(&q, to); err != nil {
 		return nil, err
 	}
