@@ -72,6 +72,21 @@ func (p *Pass) EachZone() iter.Seq[*snapshot.Zone] {
 	}
 }
 
+// ZonesOf yields the zones whose databases a host may serve: its own, or any if it is in none.
+func (p *Pass) ZonesOf(h *snapshot.Host) iter.Seq[*snapshot.Zone] {
+	return func(yield func(*snapshot.Zone) bool) {
+		own := h.Zone()
+		for z := range p.EachZone() {
+			if (own == nil || own == z) && !yield(z) {
+				return
+			}
+		}
+	}
+}
+
+// Own reports whether repairs that name a database mean that of a zone: the one that this host belongs to.
+func (p *Pass) Own(z *snapshot.Zone) bool { return z == nil || z == p.Zones[0] }
+
 // Northbounds yields the zones whose Northbound can be read; the others' is reported as unknown.
 func (p *Pass) Northbounds() iter.Seq2[*snapshot.Zone, *facts.Logical] {
 	return zones(p, NorthboundObject, facts.LogicalOf)

@@ -116,7 +116,7 @@ func stillLacks(p *doctor.Pass, h *snapshot.Host, name, table, column string) bo
 		db, err := h.OVSDB()
 		return err == nil && !db.Has(table, column)
 	}
-	for z := range p.EachZone() {
+	for z := range p.ZonesOf(h) {
 		if db, err := doctor.DatabaseReader(z, name); err == nil && !db.Has(table, column) {
 			return true
 		}

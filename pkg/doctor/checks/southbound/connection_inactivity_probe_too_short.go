@@ -71,11 +71,11 @@ func lostProbes(p *doctor.Pass, lines []snapshot.LogLine, least float64) (lost [
 	return lost, slices.Sorted(maps.Keys(peers)), seconds
 }
 
-// leastProbe returns the shortest current probe of a database's connections, in seconds.
-func leastProbe(p *doctor.Pass, database string) float64 {
+// leastProbe returns the shortest current probe of the connections of a server's database, in seconds.
+func leastProbe(p *doctor.Pass, s *doctor.Server) float64 {
 	least := 0.0
-	for z := range p.EachZone() {
-		rows, err := z.Connections(database)
+	for z := range p.ZonesOf(s.Host) {
+		rows, err := z.Connections(s.Database)
 		if err != nil {
 			continue
 		}
@@ -114,7 +114,7 @@ func serverDrops(p *doctor.Pass, s *doctor.Server) bool {
 	if err != nil {
 		return false
 	}
-	lost, ends, seconds := lostProbes(p, lines, leastProbe(p, s.Database))
+	lost, ends, seconds := lostProbes(p, lines, leastProbe(p, s))
 	// One peer that is lost repeatedly has a fault of its own, or its path has.
 	if len(lost) < stormSize || len(ends) < 2 {
 		return false
@@ -131,15 +131,15 @@ func serverDrops(p *doctor.Pass, s *doctor.Server) bool {
 	for _, l := range lost[len(lost)-2:] {
 		f.Evidence = append(f.Evidence, doctor.Log(s.Log).On(s.Host.Name).Says(l.Raw))
 	}
-	for z := range p.EachZone() {
-		addProbes(&f, z, s.Database)
+	for z := range p.ZonesOf(s.Host) {
+		addProbes(p, &f, z, s.Database)
 	}
 	p.Report(f)
 	return true
 }
 
 // addProbes adds the probes of the database's connections, and the repair if it helps.
-func addProbes(f *doctor.Finding, z *snapshot.Zone, database string) {
+func addProbes(p *doctor.Pass, f *doctor.Finding, z *snapshot.Zone, database string) {
 	rows, err := z.Connections(database)
 	if err != nil {
 		return
@@ -148,6 +148,8 @@ func addProbes(f *doctor.Finding, z *snapshot.Zone, database string) {
 		f.Evidence = append(f.Evidence, connection(database, c).Says("target="+c.Target+" "+probeText(c)))
 	}
 	switch {
+	case slices.ContainsFunc(rows, isShort) && !p.Own(z):
+		f.Next = "on a node of zone " + z.Name + ": ovnctl fix " + catalog.SetInactivityProbe.Name + " " + database
 	case slices.ContainsFunc(rows, isShort):
 		f.Fix = catalog.SetInactivityProbe.With(database)
 	case len(rows) == 0:
@@ -204,7 +206,7 @@ func shortProbe(p *doctor.Pass, z *snapshot.Zone) {
 		Cause:  "Connection.inactivity_probe is not set, or short",
 		Effect: "when the server or the nodes are busy, all reconnect at once",
 	}
-	addProbes(&f, z, "OVN_Southbound")
+	addProbes(p, &f, z, "OVN_Southbound")
 	p.Report(f)
 }
 

@@ -29,7 +29,7 @@ written. The remaining members still serve reads, with old rows and without an e
 			if !m.Lost() || seen[m.Database] {
 				continue
 			}
-			if servedElsewhere(p, m.Database) {
+			if servedElsewhere(p, &m) {
 				p.Report(cutOff(&m))
 				continue
 			}
@@ -108,10 +108,10 @@ func noQuorum(m *doctor.Member) doctor.Finding {
 	return f
 }
 
-// servedElsewhere reports whether a member with a majority serves a database.
-func servedElsewhere(p *doctor.Pass, database string) bool {
-	for z := range p.EachZone() {
-		if db, err := doctor.DatabaseReader(z, database); err == nil && db.Status().Connected && !db.Status().Stale {
+// servedElsewhere reports whether a member with a majority serves a member's database.
+func servedElsewhere(p *doctor.Pass, m *doctor.Member) bool {
+	for z := range p.ZonesOf(m.Host) {
+		if db, err := doctor.DatabaseReader(z, m.Database); err == nil && db.Status().Connected && !db.Status().Stale {
 			return true
 		}
 	}

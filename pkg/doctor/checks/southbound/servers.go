@@ -86,11 +86,10 @@ func notServing(p *doctor.Pass, s *doctor.Server) (doctor.Finding, bool) {
 // notRunning fills in the finding of a server that is down but should run.
 func notRunning(p *doctor.Pass, s *doctor.Server, f *doctor.Finding) bool {
 	left, _ := s.Host.Glob(doctor.RunDir(s.Host) + "/" + s.Control + ".*")
-	if len(left) == 0 && slices.ContainsFunc(p.Zones, func(z *snapshot.Zone) bool {
-		_, err := doctor.DatabaseReader(z, s.Database)
-		return err == nil
-	}) {
-		return false // an old file: the database is served elsewhere
+	for z := range p.ZonesOf(s.Host) {
+		if _, err := doctor.DatabaseReader(z, s.Database); err == nil && len(left) == 0 {
+			return false // an old file: the database is served elsewhere
+		}
 	}
 	f.Reason = "not-running"
 	f.Title = fmt.Sprintf("the server of %s on %s is down", s.Database, s.Host.Name)
@@ -119,7 +118,7 @@ func notListening(p *doctor.Pass, s *doctor.Server, f *doctor.Finding) bool {
 	listens := strings.Fields(text)
 	f.Evidence = []doctor.Evidence{s.Reply("ovsdb-server/list-remotes").Says(strings.Join(listens, " "))}
 	if i := slices.IndexFunc(listens, func(r string) bool { return strings.HasPrefix(r, "db:") }); i >= 0 {
-		remote, err := connectionTargets(p, s.Database)
+		remote, err := connectionTargets(p, s)
 		if err != nil {
 			return false
 		}
@@ -140,15 +139,17 @@ func notListening(p *doctor.Pass, s *doctor.Server, f *doctor.Finding) bool {
 	default:
 		return false
 	}
-	f.Fix = catalog.ListenDatabase.With(s.Database)
+	if p.Own(s.Host.Zone()) {
+		f.Fix = catalog.ListenDatabase.With(s.Database)
+	}
 	return true
 }
 
-// connectionTargets returns the targets of a database's Connection rows.
-func connectionTargets(p *doctor.Pass, database string) ([]string, error) {
+// connectionTargets returns the targets of the Connection rows in a server's database.
+func connectionTargets(p *doctor.Pass, s *doctor.Server) ([]string, error) {
 	err := errors.New("no zone")
-	for z := range p.EachZone() {
-		rows, problem := z.Connections(database)
+	for z := range p.ZonesOf(s.Host) {
+		rows, problem := z.Connections(s.Database)
 		if problem != nil {
 			err = problem
 			continue
@@ -174,9 +175,9 @@ func reachable(remote string) bool {
 	return err != nil || !a.IsLoopback()
 }
 
-// chassisElsewhere returns a chassis on another host; empty if none.
+// chassisElsewhere returns a chassis of a host's zone that is on another host; empty if none.
 func chassisElsewhere(p *doctor.Pass, h *snapshot.Host) string {
-	for z := range p.EachZone() {
+	for z := range p.ZonesOf(h) {
 		rows, err := z.Southbound()
 		if err != nil {
 			continue
