@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +15,9 @@ type Config struct {
 	DB      string // OVN_Southbound
 	Remotes string // comma list: unix:PATH, tcp:HOST:PORT, tcp:[V6]:PORT, ssl:HOST:PORT
 	TLS     TLSFiles
+	// Socket, if not nil, opens the unix sockets instead of this host's: those of the host On.
+	Socket func(ctx context.Context, path string) (net.Conn, error)
+	On     string
 	// LeaderOnly makes reads use the cluster's leader, too; writes always do.
 	LeaderOnly bool
 	Timeout    time.Duration // bounds Dial and every Select and Transact; 0 means 10 s
@@ -60,6 +64,9 @@ func Dial(ctx context.Context, config Config) (*Client, error) {
 			return nil, c.failure(config.Remotes, err)
 		}
 	}
+	for i := range c.remotes {
+		c.remotes[i].on(config.On)
+	}
 	ctx, cancel := context.WithTimeout(ctx, config.Timeout)
 	defer cancel()
 	if _, err := c.reach(ctx, nil, config.LeaderOnly); err != nil {
@@ -71,7 +78,7 @@ func Dial(ctx context.Context, config Config) (*Client, error) {
 // Name returns the database's name.
 func (c *Client) Name() string { return c.config.DB }
 
-// Origin returns the remote in use.
+// Origin returns the remote in use; that of another host's socket ends with " on HOST".
 func (c *Client) Origin() string { return c.current().remote.text }
 
 // Version returns the version of the server's schema.

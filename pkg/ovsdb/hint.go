@@ -47,7 +47,7 @@ func (c *Client) explain(remote string, err error) explanation {
 	if x, ok := c.explainTLS(err); ok {
 		return x
 	}
-	unix := strings.HasPrefix(remote, "unix:")
+	unix := strings.HasPrefix(remote, "unix:") && c.config.Socket == nil
 	var file *fs.PathError
 	var dns *net.DNSError
 	switch {

@@ -73,11 +73,21 @@ func parseRemote(text string) (remote, error) {
 	return remote{text, scheme, address}, nil
 }
 
-// dial opens the connection; only ssl uses config.
-func (r remote) dial(ctx context.Context, config *tls.Config) (net.Conn, error) {
+// on names the host whose socket a remote is.
+func (r *remote) on(host string) {
+	if host != "" && r.scheme == "unix" {
+		r.text += " on " + host
+	}
+}
+
+// dial opens the connection; only ssl uses config, and only unix socket, if not nil.
+func (r remote) dial(ctx context.Context, config *tls.Config, socket func(context.Context, string) (net.Conn, error)) (net.Conn, error) {
 	var d net.Dialer
 	switch r.scheme {
 	case "unix":
+		if socket != nil {
+			return socket(ctx, r.address)
+		}
 		return d.DialContext(ctx, "unix", r.address)
 	case "ssl":
 		t := tls.Dialer{NetDialer: &d, Config: config}

@@ -55,7 +55,7 @@ func (s *session) remember(old *session) {
 
 // open connects to r and reads the schema and the member's state.
 func (c *Client) open(ctx context.Context, r remote) (*session, error) {
-	nc, err := r.dial(ctx, c.tls)
+	nc, err := r.dial(ctx, c.tls, c.config.Socket)
 	if err != nil {
 		return nil, err
 	}

@@ -118,6 +118,14 @@ func (s *Snapshot) gather(ctx context.Context, k *sink, where []Condition) error
 	return err
 }
 
+// Rows returns how many rows a table has.
+func (s *Snapshot) Rows(table string) int {
+	if t := s.tables[table]; t != nil {
+		return len(t.rows)
+	}
+	return 0
+}
+
 // EachRaw calls visit for each row of a table with the columns in the file: those with their default value may
 // be missing.
 func (s *Snapshot) EachRaw(table string, visit func(Raw) error) error {
