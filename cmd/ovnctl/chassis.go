@@ -65,6 +65,7 @@ func (o *options) nodeFor(ctx context.Context, c *cluster.Cluster, name string) 
 			}
 			return nil, usageError{fmt.Errorf("not found: node %q\nhint: %s", name, hint)}
 		}
+		c.OpenZones(ctx, n)
 		if n.Vswitch == nil {
 			c.Gather(ctx, n)
 		}
@@ -95,7 +96,7 @@ func (o *options) nodeFor(ctx context.Context, c *cluster.Cluster, name string) 
 // nodeProblem returns why a node cannot be read, and what would help.
 func nodeProblem(c *cluster.Cluster, n *cluster.Node) error {
 	for _, p := range c.Problems {
-		if p.What == "node "+n.Name {
+		if p.Node == n.Name {
 			return errors.New(problemText(p))
 		}
 	}
@@ -110,12 +111,7 @@ func zoneOf(c *cluster.Cluster, n *cluster.Node) *cluster.Zone {
 		}
 		return nil
 	}
-	for _, z := range c.Zones {
-		if z.Name == n.Zone {
-			return z
-		}
-	}
-	return nil
+	return c.ZoneOf(n)
 }
 
 // namer names the numbers in the node's flows. Groups, meters and datapath ports are read from the node on first use.

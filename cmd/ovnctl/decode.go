@@ -147,7 +147,7 @@ func (o *decodeOptions) sources(ctx context.Context) (c *cluster.Cluster, unread
 	if o.plain {
 		return &cluster.Cluster{}, false, nil
 	}
-	if c, err = o.open(ctx); err == nil {
+	if c, err = o.openOwn(ctx); err == nil {
 		return c, false, nil
 	}
 	if ctx.Err() != nil || o.node != "" {

@@ -150,7 +150,7 @@ func (o *flowOptions) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c, err := o.open(ctx)
+	c, err := o.openOwn(ctx)
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func (o *flowsOptions) run(ctx context.Context) (err error) {
 	if err := o.check(); err != nil {
 		return err
 	}
-	c, err := o.open(ctx)
+	c, err := o.openOwn(ctx)
 	if err != nil {
 		return err
 	}

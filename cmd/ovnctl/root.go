@@ -327,20 +327,24 @@ func exclusive(flags *pflag.FlagSet) error {
 }
 
 // open finds and dials the deployment that the flags name.
-func (o *options) open(ctx context.Context) (*cluster.Cluster, error) { return o.openWith(ctx, false) }
+func (o *options) open(ctx context.Context) (*cluster.Cluster, error) {
+	return o.openWith(ctx, cluster.Config{})
+}
+
+// openOwn is open for questions about one node: the zones of other nodes are opened when they are named.
+func (o *options) openOwn(ctx context.Context) (*cluster.Cluster, error) {
+	return o.openWith(ctx, cluster.Config{OwnZone: true})
+}
 
 // openBroken is open for troubleshooting: a host whose databases are all down is a deployment, too.
 func (o *options) openBroken(ctx context.Context) (*cluster.Cluster, error) {
-	return o.openWith(ctx, true)
+	return o.openWith(ctx, cluster.Config{Alone: true})
 }
 
-func (o *options) openWith(ctx context.Context, alone bool) (*cluster.Cluster, error) {
-	config := cluster.Config{
-		Alone: alone,
-		NB:    o.nb, SB: o.sb, OVS: o.ovs, TLS: o.tls, NoLeaderOnly: o.noLeaderOnly,
-		Offline: o.offline, NodeExec: o.nodeExec, HostRoot: o.hostRoot, Timeout: o.timeout,
-		Record: o.record, MaxReply: int(o.memory / 2), // as text, and the rows of it
-	}
+func (o *options) openWith(ctx context.Context, config cluster.Config) (*cluster.Cluster, error) {
+	config.NB, config.SB, config.OVS, config.TLS, config.NoLeaderOnly = o.nb, o.sb, o.ovs, o.tls, o.noLeaderOnly
+	config.Offline, config.NodeExec, config.HostRoot, config.Timeout, config.Record = o.offline, o.nodeExec, o.hostRoot, o.timeout, o.record
+	config.MaxReply = int(o.memory / 2) // as text, and the rows of it
 	if saved, ok := demo.Capture(o.offline); ok {
 		tree, err := archive.Read(ctx, o.offline, bytes.NewReader(saved))
 		if err != nil {

@@ -139,7 +139,8 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	if t.Observed != nil && t.Observed.Result == journey.Refuted {
 		return verdict(exitFound) // real packets are lost, whatever the flows say
 	}
-	return traceVerdict(t.Verdict.Outcome, len(c.Problems) > 0)
+	onTheWay := func(p cluster.Problem) bool { return !p.OtherZone }
+	return traceVerdict(t.Verdict.Outcome, slices.ContainsFunc(c.Problems, onTheWay))
 }
 
 // follow traces the packet in one deployment, with notes on what was not read.

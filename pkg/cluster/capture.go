@@ -85,7 +85,7 @@ func (c *Capture) Databases(ctx context.Context) error {
 				dir = fmt.Sprintf("zone%d", i+1)
 			}
 		}
-		read := &Zone{Name: z.Name}
+		read := &Zone{Name: z.Name, id: z.id, via: z.via}
 		c.zones = append(c.zones, read)
 		for _, db := range []struct {
 			file   string
@@ -98,7 +98,7 @@ func (c *Capture) Databases(ctx context.Context) error {
 			}
 			c.tell("reading %s", db.which.name)
 			var err error
-			*db.read, err = c.database(ctx, path.Join(dir, db.file), z.Name, db.reader)
+			*db.read, err = c.database(ctx, path.Join(dir, db.file), z, db.reader)
 			if err != nil && !errors.Is(err, errUnwritable) {
 				c.w.Miss("", db.which.name, err)
 				c.cluster.Problems = append(c.cluster.Problems, problem(db.which.name, db.reader.Origin(), err))

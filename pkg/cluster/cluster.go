@@ -29,6 +29,7 @@ type Config struct {
 	Offline  string        // directory, capture, archive or database file to read instead of anything live
 	Saved    *archive.Tree // what Offline would open, if already open: the Cluster closes it
 	NodeExec string        // command prefix that reaches another node, with {hostname} in it
+	OwnZone  bool          // leave the zones of other nodes closed until OpenZones
 	HostRoot string        // the host's root as seen from a debug container
 	Alone    bool          // accept a host that ran a database of OVN or Open vSwitch though none can be read, to see what is wrong with it
 	Timeout  time.Duration // for opening all this, and per request; default 5 s
@@ -45,6 +46,8 @@ type Cluster struct {
 	Problems []Problem // what was named or is on this host, and could not be read
 	Notes    []string  // about the sources
 
+	config   Config                  // of a live deployment, completed
+	keeper   func(*Node) node.Keeper // of a recording; nil: there is none
 	time     time.Time
 	timeout  time.Duration
 	close    []func() error
@@ -61,6 +64,9 @@ type Zone struct {
 	NB, SB ovsdb.Reader
 	// Chassis holds the rows of a live Southbound as of opening it, to show what was written since.
 	Chassis []sb.ChassisIdentity
+
+	id  ovsdb.UUID // of its SB_Global; empty if unknown
+	via *Node      // on which it was opened; nil: from here
 }
 
 // A Node is a chassis, or the local host without OVN.
@@ -77,11 +83,12 @@ type Node struct {
 	// ExternalIDs are the local node's, from Open_vSwitch, as of opening it.
 	ExternalIDs map[string]string
 
-	hostname string // Chassis.hostname
-	remote   bool   // known only as another zone's chassis
-	vtep     bool   // a hardware switch, not queried
-	far      bool   // nothing says how to reach it
-	failed   bool   // reading it failed; Problems says why
+	hostname string    // Chassis.hostname
+	remote   bool      // its zone was not read: it is known only as a chassis of another
+	way      node.Host // behind the command prefix, while its zone has not been tried
+	vtep     bool      // a hardware switch, not queried
+	far      bool      // nothing says how to reach it
+	failed   bool      // reading it failed; Problems says why
 
 	gathering sync.Mutex // guards Vswitch and failed
 }
@@ -126,6 +133,8 @@ type Problem struct {
 	Where string // "unix:/run/ovn/ovnsb_db.sock"; empty if that is the trouble
 	Err   error
 	Next  string // what to try: no period at the end
+	// OtherZone means that it is no part of this host's zone: a question that does not lead there is answered all the same.
+	OtherZone bool
 }
 
 // Error returns p in one line without Next.
@@ -230,17 +239,16 @@ const saveAgain = "save it again with ovsdb-client backup"
 func (c *Cluster) Close() error {
 	var errs []error
 	for _, z := range c.Zones {
-		for _, db := range []ovsdb.Reader{z.NB, z.SB} {
-			if db != nil {
-				errs = append(errs, db.Close())
-			}
-		}
+		errs = append(errs, z.close())
 	}
 	for _, n := range c.Hosts {
 		if n.Vswitch != nil {
 			errs = append(errs, n.Vswitch.Close())
 		}
 		node.Close(n.Host)
+		if n.way != nil {
+			node.Close(n.way)
+		}
 	}
 	for _, f := range c.close {
 		errs = append(errs, f())
@@ -250,9 +258,9 @@ func (c *Cluster) Close() error {
 
 // record starts recording all hosts, each with its own keeper.
 func (c *Cluster) record(ctx context.Context, keeper func(*Node) node.Keeper) {
+	c.keeper = keeper
 	for _, n := range c.all() {
-		n.Host = node.Recorder(n.Host, keeper(n))
-		c.close = append(c.close, func() error { return node.RecordingError(n.Host) })
+		c.keepHost(n)
 		if n.Vswitch == nil {
 			continue
 		}
@@ -261,6 +269,14 @@ func (c *Cluster) record(ctx context.Context, keeper func(*Node) node.Keeper) {
 			c.close = append(c.close, n.Vswitch.Close)
 			n.Vswitch = db
 		}
+	}
+}
+
+// keepHost starts recording a host if others are.
+func (c *Cluster) keepHost(n *Node) {
+	if c.keeper != nil {
+		n.Host = node.Recorder(n.Host, c.keeper(n))
+		c.close = append(c.close, func() error { return node.RecordingError(n.Host) })
 	}
 }
 
@@ -335,11 +351,7 @@ func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, n := range nodes {
-		switch {
-		case errs[i] == nil:
-		case n.remote: // it is in another deployment's zone and may be unreachable
-			c.Notes = append(c.Notes, fmt.Sprintf("node %s of another zone not read: %v", n.Name, errs[i]))
-		default:
+		if errs[i] != nil {
 			c.Problems = append(c.Problems, c.nodeProblem(n, errs[i]))
 		}
 	}
@@ -360,11 +372,14 @@ func (n *Node) gather(ctx context.Context) (err error) {
 // Again returns the deployment for a second sample: the same databases, and nodes with nothing cached. It needs no
 // Close of its own.
 func (c *Cluster) Again() *Cluster {
-	again := &Cluster{Zones: c.Zones, time: time.Now(), timeout: c.timeout, snapshot: c.snapshot}
+	again := &Cluster{time: time.Now(), timeout: c.timeout, snapshot: c.snapshot}
+	for _, z := range c.Zones {
+		again.Zones = append(again.Zones, z.again())
+	}
 	fresh := func(n *Node) *Node {
 		f := &Node{
 			Name: n.Name, SystemID: n.SystemID, Zone: n.Zone, Local: n.Local, Host: node.Again(n.Host),
-			hostname: n.hostname, remote: n.remote, vtep: n.vtep, far: n.far,
+			hostname: n.hostname, remote: n.remote, way: n.way, vtep: n.vtep, far: n.far,
 		}
 		if n.Local { // its connection reads anew each time
 			f.Vswitch, f.failed = n.Vswitch, n.failed
@@ -390,7 +405,7 @@ func (c *Cluster) Captured() bool { return c.captured }
 func (c *Cluster) noteFar() {
 	far := 0
 	for _, n := range c.Hosts {
-		if n.far && !n.vtep {
+		if n.far && !n.vtep && (c.snapshot || !n.remote) { // else the zone is named
 			far++
 		}
 	}

@@ -36,10 +36,10 @@ type database[T ovsdb.Row] struct {
 	note    string
 }
 
-// openLive opens Northbound, Southbound and the local node in parallel. The first two wait for the third only to
-// learn where they are.
-func (c *Cluster) openLive(ctx context.Context, config Config) error {
-	ctx, cancel := context.WithTimeout(ctx, config.Timeout)
+// openLive opens Northbound, Southbound and the local node in parallel, then the other zones. The first two wait for
+// the third only to learn where they are.
+func (c *Cluster) openLive(parent context.Context, config Config) error {
+	ctx, cancel := context.WithTimeout(parent, config.Timeout)
 	defer cancel()
 	f := &finder{Config: config}
 	local := start(func() *localNode { return openLocal(ctx, f) })
@@ -62,6 +62,12 @@ func (c *Cluster) openLive(ctx context.Context, config Config) error {
 		}
 	}
 	c.addHosts(ctx, config, zone, south().rows, local())
+	if c.config = config; config.TLS == (ovsdb.TLSFiles{}) {
+		c.config.TLS = f.tls(local())
+	}
+	if !config.OwnZone {
+		c.OpenZones(parent)
+	}
 	return nil
 }
 
@@ -163,13 +169,13 @@ func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows 
 			here = n
 		} else if n.vtep {
 			n.Host, n.far = node.Unreachable(n.Name, errors.New("it is a hardware VTEP")), true
-		} else {
-			n.Host, n.far = otherHost(config, n.Name, n.hostname)
+		} else if n.Host, n.far = otherHost(config, n.Name, n.hostname); n.remote && !n.far {
+			n.Host, n.far, n.way = node.Unreachable(n.Name, errors.New("its zone was not opened")), true, n.Host
 		}
 		c.Hosts = append(c.Hosts, n)
 	}
 	if local.host == nil {
-		c.addCentral(ctx, &finder{Config: config}, rows)
+		c.addCentral(ctx, &finder{Config: config}, zone, rows)
 		return
 	}
 	if here == nil {
@@ -188,7 +194,7 @@ func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows 
 
 // addCentral adds the host if it runs databases without an Open vSwitch, or its Open vSwitch is down and left only
 // its database file.
-func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []sb.ChassisIdentity) {
+func (c *Cluster) addCentral(ctx context.Context, f *finder, zone *Zone, rows []sb.ChassisIdentity) {
 	dir := f.central()
 	id, inactive := f.inactive(ctx)
 	if dir == "" && !inactive {
@@ -209,7 +215,7 @@ func (c *Cluster) addCentral(ctx context.Context, f *finder, rows []sb.ChassisId
 		name += " (central)"
 	}
 	host := node.Local(node.LocalConfig{Name: name, HostRoot: f.HostRoot, OVNRunDir: dir, Timeout: f.Timeout, Getenv: os.Getenv})
-	c.Central = &Node{Name: name, SystemID: id, Local: true, Host: host, failed: true}
+	c.Central = &Node{Name: name, SystemID: id, Zone: zone.Name, Local: true, Host: host, failed: true}
 	c.Inactive = inactive
 }
 
@@ -222,7 +228,7 @@ func chassisNodes(zone *Zone, rows []sb.ChassisIdentity) []*Node {
 	var nodes []*Node
 	for _, r := range rows {
 		n := &Node{Name: r.Hostname, SystemID: r.Name, Zone: zone.Name, hostname: r.Hostname, vtep: r.VTEP()}
-		if n.remote = r.OtherConfig["is-remote"] == "true"; n.remote {
+		if n.remote = isRemote(r); n.remote {
 			n.Zone = ""
 		}
 		if n.Name == "" || hostnames[r.Hostname] > 1 {

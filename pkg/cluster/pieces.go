@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/secret"
@@ -44,7 +45,10 @@ const (
 )
 
 // database writes a database to the named file and returns what it read.
-func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Reader) (ovsdb.Reader, error) {
+func (c *Capture) database(ctx context.Context, name string, zone *Zone, db ovsdb.Reader) (ovsdb.Reader, error) {
+	if copied, ok := db.(*node.Copy); ok {
+		return db, c.copied(name, zone.Name, copied)
+	}
 	client, ok := db.(*ovsdb.Client)
 	if !ok {
 		return nil, errors.New("this is a capture: copy it as it is")
@@ -60,8 +64,11 @@ func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Read
 	}
 	defer saver.Close()
 	r := &databaseReader{Capture: c, client: client, saver: saver, all: true}
-	r.entry = archive.IndexDatabase{Name: db.Name(), Zone: zone, File: name, Origin: db.Origin()}
-	if r.file = serverFile(saver.Origin(), client); r.file != nil {
+	r.entry = archive.IndexDatabase{Name: db.Name(), Zone: zone.Name, File: name, Origin: db.Origin()}
+	if zone.via == nil {
+		r.file = serverFile(saver.Origin(), client)
+	}
+	if r.file != nil {
 		defer r.file.Close() //nolint:errcheck // only read
 	}
 	if err := r.tables(ctx); err != nil {
@@ -78,6 +85,20 @@ func (c *Capture) database(ctx context.Context, name, zone string, db ovsdb.Read
 		return nil, err
 	}
 	return r.reader()
+}
+
+// copied writes a database that was read at once.
+func (c *Capture) copied(name, zone string, db *node.Copy) error {
+	entry := archive.IndexDatabase{Name: db.Name(), Zone: zone, File: name, Origin: db.Origin(), Time: db.Read.UTC(), Pieces: 1, Snapshot: true}
+	if db.Has(logicalFlow, "") {
+		entry.LogicalFlows = string(AllFlows)
+		entry.Rows = db.Rows(logicalFlow)
+	}
+	if err := c.keep(name, "all tables", ovsdb.RewriteRecords(db.File, secret.Text)); err != nil {
+		return err
+	}
+	c.w.Describe(func(x *archive.Index) { x.Databases = append(x.Databases, entry) })
+	return c.w.Checkpoint()
 }
 
 // reader returns a reader of what was read.

@@ -103,11 +103,11 @@ func namedRemotes(ctx context.Context, dump []byte) settings {
 	return settings(rows[0].ExternalIDs)
 }
 
-// Open opens a database by the remotes that the node names. Unix sockets are streamed from the node; where it has no
+// Open opens a database by remotes that the node names. Unix sockets are streamed from the node; where it has no
 // program for that, the whole database is read at once with ovsdb-client.
-func (d *Databases) Open(ctx context.Context, name, remotes string, tls ovsdb.TLSFiles) (ovsdb.Reader, error) {
-	config := ovsdb.Config{DB: name, Remotes: remotes, TLS: tls, Timeout: d.host.Timeout, On: d.host.Name()}
-	socket, local := strings.CutPrefix(remotes, "unix:")
+func (d *Databases) Open(ctx context.Context, config ovsdb.Config) (ovsdb.Reader, error) {
+	config.Timeout, config.On = d.host.Timeout, d.host.Name()
+	socket, local := strings.CutPrefix(config.Remotes, "unix:")
 	if !local {
 		return ovsdb.Dial(ctx, config)
 	}
@@ -128,7 +128,7 @@ func (d *Databases) Open(ctx context.Context, name, remotes string, tls ovsdb.TL
 	if !d.client {
 		return nil, cmp.Or(failed, d.host.fail(unavailable("none of socat, ncat, nc -U, python3, perl and ovsdb-client is installed there")))
 	}
-	db, err := d.host.copyOf(ctx, name, socket)
+	db, err := d.host.copyOf(ctx, config.DB, socket)
 	if err != nil {
 		return nil, cmp.Or(failed, err)
 	}

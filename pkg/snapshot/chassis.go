@@ -58,12 +58,10 @@ func (d *Deployment) Sample() time.Duration { return d.sample }
 
 // Zone returns the zone of the host's chassis; nil if it was not read.
 func (h *Host) Zone() *Zone {
-	if len(h.d.Zones) == 1 {
-		return h.d.Zones[0]
-	}
-	for _, z := range h.d.Zones {
-		if z.Name == h.node.Zone {
-			return z
+	of := h.d.cluster.ZoneOf(h.node)
+	for i, z := range h.d.cluster.Zones {
+		if z == of {
+			return h.d.Zones[i]
 		}
 	}
 	return nil

@@ -136,7 +136,7 @@ func (t *tracer) configurationOf(ctx context.Context, z *cluster.Zone) (configur
 		}
 	}
 	for n, v := range t.views {
-		if n.Zone != z.Name || !z.SB.Has("Chassis_Private", "") {
+		if t.cluster.ZoneOf(n) != z || !z.SB.Has("Chassis_Private", "") {
 			continue
 		}
 		if rows, err := ovsdb.Find[sb.ChassisPrivate](ctx, z.SB, ovsdb.Where("name", "==", n.SystemID)); err == nil && len(rows) == 1 {

@@ -19,6 +19,7 @@ type lookup struct {
 	step  journey.Step
 	place decode.Place // in the logical pipeline; outside it, Pipeline is empty
 	after *packet.Flow // the packet at the next table of any kind; nil if there is none
+	into  string       // the datapath of that table
 }
 
 // same reports whether two lookups are in the same table of the same datapath. The chassis may differ: a distributed
@@ -109,7 +110,7 @@ func (t *tracer) stages(d *journey.Direction) []lookup {
 		v := t.viewNamed(h.Node)
 		for _, s := range h.Steps {
 			if last {
-				all[len(all)-1].after = s.Before
+				all[len(all)-1].after, all[len(all)-1].into = s.Before, h.Datapath
 			}
 			last = false
 			l := lookup{hop: h, step: s}
@@ -249,6 +250,9 @@ func (t *tracer) otherPacket(ctx context.Context, a, b []lookup) *suspicion {
 	for i := range min(len(a), len(b)) {
 		row := a[i].step.Logical
 		if row == nil || !a[i].same(b[i]) || a[i].row() != b[i].row() || a[i].after == nil || b[i].after == nil || !onlySets(row.Actions) {
+			continue
+		}
+		if a[i].into != b[i].into { // into another zone, the logical path skips the transit switch there
 			continue
 		}
 		for _, name := range kept(row.Actions) {

@@ -23,7 +23,7 @@ type tracer struct {
 	unasked   []string // unreachable nodes on the path
 	simulated []string // nodes whose ovs-vswitchd was simulated
 	views     map[*cluster.Node]*nodeView
-	zones     map[string]*zoneView
+	zones     map[*cluster.Zone]*zoneView
 
 	commands []string // that show the same, in order
 

@@ -73,7 +73,7 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 		return nil, err
 	}
 	t.graph = g
-	zone, err := t.zone(ctx, n.Zone)
+	zone, err := t.zone(ctx, t.cluster.ZoneOf(n))
 	if err != nil {
 		return nil, err
 	}
@@ -143,30 +143,26 @@ func (t *tracer) unreadable(n *cluster.Node) error {
 	return causeError{c}
 }
 
-func (t *tracer) zone(ctx context.Context, name string) (*zoneView, error) {
-	if v, ok := t.zones[name]; ok {
+// zone returns what is read of a zone; nothing of nil.
+func (t *tracer) zone(ctx context.Context, z *cluster.Zone) (*zoneView, error) {
+	if v, ok := t.zones[z]; ok {
 		return v, nil
 	}
 	v := &zoneView{}
-	for _, z := range t.cluster.Zones {
-		if z.Name != name {
-			continue
+	if z != nil && z.SB != nil {
+		var err error
+		if v.logical, err = decode.ReadLogical(ctx, z.SB); err != nil {
+			return nil, err
 		}
-		if z.SB != nil {
-			var err error
-			if v.logical, err = decode.ReadLogical(ctx, z.SB); err != nil {
-				return nil, err
-			}
-			v.flows = decode.NewLogicalFlows(z.SB)
-		}
-		if z.NB != nil {
-			v.objects = decode.NewObjects(z.NB)
-		}
+		v.flows = decode.NewLogicalFlows(z.SB)
+	}
+	if z != nil && z.NB != nil {
+		v.objects = decode.NewObjects(z.NB)
 	}
 	if t.zones == nil {
-		t.zones = map[string]*zoneView{}
+		t.zones = map[*cluster.Zone]*zoneView{}
 	}
-	t.zones[name] = v
+	t.zones[z] = v
 	return v, nil
 }
 
