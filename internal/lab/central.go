@@ -15,7 +15,7 @@ import (
 
 // Centrals returns the hosts with databases: central, and in a cluster central2 and so on, or each node if it is a zone.
 func (s *State) Centrals() []string {
-	if !s.Topology.OVN {
+	if !s.Topology.OVN || len(s.Topology.Interconnect) > 0 {
 		return nil
 	}
 	if s.Topology.Zones {

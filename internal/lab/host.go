@@ -53,7 +53,7 @@ func (s *State) writeScripts() error {
 		hosts = append(hosts, n.Name)
 	}
 	hosts = append(hosts, s.centralHosts()...)
-	if s.Topology.OVN && !s.Topology.Zones {
+	if len(s.Centrals()) > 0 && !s.Topology.Zones {
 		env := fmt.Sprintf("#!/bin/sh\n# Prints how to reach the databases: eval \"$(%[1]s/env)\"\necho export OVN_NB_DB=%[2]s OVN_SB_DB=%[3]s\n", s.Dir, s.NB(), s.SB())
 		if err := os.WriteFile(filepath.Join(s.Dir, "env"), []byte(env), 0o755); err != nil {
 			return err
@@ -173,8 +173,8 @@ func (s *State) startVswitch(ctx context.Context, n Node) error {
 		commands = append(commands, []string{"set", "Open_vSwitch", ".", key("external_ids", "ovn-remote", s.southbound(n.Name))})
 	case s.Topology.OVN:
 		commands = append(commands,
-			[]string{"set", "Open_vSwitch", ".", key("external_ids", "ovn-remote", s.southbound(n.Name)),
-				key("external_ids", "ovn-nb", s.remotes(6641)), key("external_ids", "ovn-encap-type", n.Encap),
+			[]string{"set", "Open_vSwitch", ".", key("external_ids", "ovn-remote", s.remotesOf(n, 6642)),
+				key("external_ids", "ovn-nb", s.remotesOf(n, 6641)), key("external_ids", "ovn-encap-type", n.Encap),
 				key("external_ids", "ovn-encap-ip", n.IPv4.Addr().String()), "external_ids:ovn-bridge-datapath-type=netdev",
 				"external_ids:ovn-remote-probe-interval=100000", "external_ids:ovn-openflow-probe-interval=180"},
 			words("add-br br-int"),

@@ -190,7 +190,7 @@ func each[T any](items []T, f func(T) error) error {
 // startDaemons starts all hosts concurrently; the Northbound is written as soon as its server is reachable.
 func (l *Lab) startDaemons(ctx context.Context) error {
 	jobs := []func() error{}
-	if l.Topology.OVN {
+	if len(l.Centrals()) > 0 {
 		jobs = append(jobs, func() error {
 			if err := l.startCentrals(ctx); err != nil {
 				return err
@@ -200,6 +200,9 @@ func (l *Lab) startDaemons(ctx context.Context) error {
 	}
 	for _, n := range l.Topology.Nodes {
 		jobs = append(jobs, func() error {
+			if err := l.startZone(ctx, n); err != nil {
+				return err
+			}
 			if err := l.startVswitch(ctx, n); err != nil || !l.Topology.OVN {
 				return err
 			}
@@ -211,6 +214,9 @@ func (l *Lab) startDaemons(ctx context.Context) error {
 
 // wait returns when every port is bound, every node has its flows, and tunnel neighbours are resolved.
 func (l *Lab) wait(ctx context.Context) error {
+	if err := l.waitForZones(ctx); err != nil {
+		return err
+	}
 	if err := each(l.northbounds(), func(host string) error { return l.waitForPorts(ctx, host) }); err != nil {
 		return fmt.Errorf("%w\n%s", err, l.unready(ctx))
 	}

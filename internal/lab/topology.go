@@ -35,6 +35,8 @@ type Topology struct {
 
 	// Northbound is what the CMS would have written: ovn-nbctl commands, run as one transaction.
 	Northbound [][]string
+	// Interconnect is what each node has in the databases of its own zone, by node; then there is no central host.
+	Interconnect map[string]Zone
 	// Newer holds commands that follow those of Northbound, by the table ("DHCP_Relay") or column ("ACL.tier") that
 	// they need; those the release's schema lacks are left out.
 	Newer map[string][][]string

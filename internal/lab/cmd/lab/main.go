@@ -83,6 +83,7 @@ func newUp() *cobra.Command {
 func topologies() map[string]lab.Topology {
 	all := lab.Topologies()
 	all[lab.Features().Name] = lab.Features()
+	all[lab.Interconnect().Name] = lab.Interconnect()
 	return all
 }
 
