@@ -387,6 +387,26 @@ func Contained(h *snapshot.Host) (bool, string, error) {
 	return false, "", nil
 }
 
+// StartedOtherwise reports whether the host's Open vSwitch was not started by ovs-ctl(8), whose options the default
+// file has: a script of its own decides on transient ports then.
+func StartedOtherwise(h *snapshot.Host) (bool, error) {
+	processes, err := h.Processes()
+	if err != nil {
+		return false, err
+	}
+	other := false
+	for _, p := range processes {
+		if p.Name != "ovsdb-server" && p.Name != "ovs-vswitchd" {
+			continue
+		}
+		if slices.Contains(p.Args, "-vconsole:emer") { // all that ovs-ctl starts has it
+			return false, nil
+		}
+		other = true
+	}
+	return other, nil
+}
+
 // A Distribution is a host's distribution, os-release(5).
 type Distribution struct {
 	ID   string // "debian", "ubuntu", "rhel", "rocky"

@@ -30,7 +30,7 @@ const (
 )
 
 // transientDefaults returns the hosts whose Open vSwitch default file can be read. Hosts with Open vSwitch in a
-// container are left out: it does not read the file.
+// container, or started by a script of its own, are left out: it does not read the file.
 func transientDefaults(p *doctor.Pass) iter.Seq[*transient] {
 	return doctor.EachHost(p, "no host here has a default file of the Debian or rpm packages of Open vSwitch", func(h *snapshot.Host) (*transient, bool) {
 		t := &transient{host: h}
@@ -41,7 +41,10 @@ func transientDefaults(p *doctor.Pass) iter.Seq[*transient] {
 		if t.unread = err; err == nil {
 			t.ports, _ = facts.TransientPorts(s)
 		}
-		contained, _, err := facts.Contained(h)
+		elsewhere, _, err := facts.Contained(h)
+		if err == nil && !elsewhere {
+			elsewhere, err = facts.StartedOtherwise(h)
+		}
 		if err != nil && !errors.Is(err, node.ErrUnavailable) {
 			p.Unknown(doctor.NodeObject(h.Name), err)
 			return nil, false
@@ -53,7 +56,7 @@ func transientDefaults(p *doctor.Pass) iter.Seq[*transient] {
 		case err != nil:
 			p.Unknown(doctor.NodeObject(h.Name), err)
 			return nil, false
-		case contained, !t.Judged(): // another script starts it, with options of its own
+		case elsewhere, !t.Judged(): // another script starts it, with options of its own
 			return nil, true
 		}
 		return t, true
