@@ -53,8 +53,8 @@ install-lab:
 unit: ## the tests that need neither root nor Open vSwitch, with -race
 	@$(MAKE) --no-print-directory -j2 unit-packages unit-printed
 
-# What the command prints, compared with files: each case is a process of its own, which takes ten times as long with -race.
-PRINTED := ^(TestGolden|TestTopologyScripts|TestDocs|TestDemo|TestDeployments)$$
+# Many answers of the whole command, one after the other, often a process each: they take ten times as long with -race.
+PRINTED := ^(TestGolden|TestTopologyScripts|TestDocs|TestDemo|TestDeployment(s|Repairs|Faults)|TestRedact.*|TestTypedNames)$$
 # Six packages at a time: some wait for processes and timers more than they compute.
 .PHONY: unit-packages unit-printed
 unit-packages:

@@ -40,9 +40,10 @@ their replies to FILE, a .tar.zst with an index of what was read, what could not
 be read and why. Every other command reads it with --offline FILE. Without FILE
 the name is made of the time; - is standard output.
 
-It holds no secrets: private keys, values of keys like token, password, psk and
-auth, users of URLs. Databases of servers on this host are read from their files,
-others in pieces with pauses, so that other clients are not held up.
+It holds no secrets: no private keys, no values of keys like token, password,
+psk and auth, no users of URLs. Databases of servers on this host are read from
+their files, others in pieces with pauses, so that other clients are not held
+up.
 
 A capture that was cut short holds what had been read by then.
 ` + exitStatusHelp,

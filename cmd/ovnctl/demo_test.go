@@ -25,7 +25,7 @@ var tried = map[string]struct {
 		"chassis node3",
 	}},
 	"--offline demo trace shop/client shop/web-2 --tcp 8080": {exitOK, []string{
-		"DELIVERED  shop/client → shop/web-2  tcp 8080",
+		"DELIVERED (assuming: the physical network between node1 and node2; the inside of shop/client and shop/web-2)  shop/client → shop/web-2  tcp 8080",
 		"tunnel geneve  172.30.0.11 → 172.30.0.12",
 		"✓ delivered at shop_web-2",
 		"tunnel geneve  172.30.0.12 → 172.30.0.11",

@@ -79,6 +79,8 @@ func TestTransientDefaultOfRPM(t *testing.T) {
 			"files/etc/os-release":     "ID=\"almalinux\"\nID_LIKE=\"rhel centos fedora\"\nPRETTY_NAME=\"AlmaLinux 9\"\n",
 			"processes.json":           "[]",
 			"absent/files/etc/nothing": "",
+
+			"units/openvswitch.service.json": `{"name":"openvswitch.service","load":"loaded","active":"active","sub":"exited","file":"enabled"}`,
 		}
 		for _, path := range []string{"etc/sysconfig/openvswitch", "etc/openvswitch/default.conf", "etc/default/openvswitch", "etc/default/openvswitch-switch"} {
 			all["absent/files/"+path] = ""
