@@ -187,13 +187,23 @@ func valueOf(text []byte, from, to int) (span, bool) {
 		if !s.has(quoted) {
 			return span{}, false
 		}
-	case blank && text[from] == '-' && s.peek() != '-': // --option value
+	case blank && text[from] == '-' && !s.option(): // --option value
 	case blank && quoted == "" && (s.peek() == '"' || s.peek() == '\''): // ipsec.secrets
 	default:
 		return span{}, false
 	}
 	s.blanks(quoted != "")
 	return s.value(quoted, colon, colon && begins(text, from))
+}
+
+// option reports whether an option of a command line begins here: --name, or a dash and one letter. A value may begin with a
+// dash, too.
+func (s *scanner) option() bool {
+	rest := s.text[s.at:]
+	if len(rest) < 2 || rest[0] != '-' {
+		return false
+	}
+	return rest[1] == '-' && len(rest) > 2 && letter(rest[2]) || letter(rest[1]) && (len(rest) == 2 || strings.IndexByte(" \t\r\n='\"", rest[2]) >= 0)
 }
 
 // pairs reports whether the quoted name at an offset is the first of two in brackets, or an option among arguments: not one of a

@@ -56,6 +56,9 @@ func TestText(t *testing.T) {
 	encode := base64.StdEncoding.EncodeToString
 	tests := []struct{ in, want string }{
 		{in: "token=x", want: "token=<hidden>"},
+		{in: "x --client-secret -a!b --port 1", want: "x --client-secret <hidden> --port 1"},
+		{in: "x --password --port 1", want: "x --password --port 1"},
+		{in: "x --password -v --port 1", want: "x --password -v --port 1"},
 		{in: `{my-psk="a b", port="1"}`, want: `{my-psk="<hidden>", port="1"}`},
 		{in: "API_TOKEN=x,y", want: "API_TOKEN=<hidden>"},
 		{in: "password=x}y, port=1", want: "password=<hidden>, port=1"},
