@@ -389,6 +389,7 @@ func TestCaptureRedactLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hearHangups(t)
 	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGKILL} {
 		dir := t.TempDir()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

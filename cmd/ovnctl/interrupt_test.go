@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -28,6 +29,7 @@ func TestInterruptUnpacking(t *testing.T) {
 	if err := os.WriteFile(packed, bytes.Repeat(member.Bytes(), 255), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	hearHangups(t)
 	for _, sent := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(sent.String(), func(t *testing.T) {
 			temporary := t.TempDir()
@@ -71,4 +73,12 @@ func waitUnpacking(t *testing.T, pid int) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatal("it does not unpack")
+}
+
+// hearHangups makes the processes that a test starts hear hangups, which nohup has them ignore.
+func hearHangups(t *testing.T) {
+	t.Helper()
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(caught) })
 }
