@@ -266,40 +266,31 @@ func (f *finder) proc(parts ...string) string {
 	return filepath.Join(append([]string{node.ProcRoot(f.HostRoot)}, parts...)...)
 }
 
-// processes lists the running daemons with these names: those of this network namespace first, as others may be other
-// hosts, each newest first.
+// processes lists the running daemons with these names, newest first. Those of another network namespace are not this host's:
+// they may be another deployment's.
 func (f *finder) processes(daemons ...string) []int {
-	type daemon struct {
-		pid     int
-		foreign bool
+	self := "self"
+	if f.HostRoot != "" { // a debug container may have a network namespace of its own
+		self = "1"
 	}
-	var found []daemon
-	here, _ := os.Readlink(f.proc("self", "ns/net"))
+	here, _ := os.Readlink(f.proc(self, "ns/net"))
 	all, _ := os.ReadDir(f.proc())
+	var pids []int
 	for _, process := range all {
 		pid, err := strconv.Atoi(process.Name())
 		if err != nil {
 			continue
 		}
 		comm, err := os.ReadFile(f.proc(process.Name(), "comm"))
-		if err == nil && slices.Contains(daemons, strings.TrimSpace(string(comm))) {
-			there, _ := os.Readlink(f.proc(process.Name(), "ns/net"))
-			found = append(found, daemon{pid, there != here})
+		if err != nil || !slices.Contains(daemons, strings.TrimSpace(string(comm))) {
+			continue
 		}
-	}
-	slices.SortFunc(found, func(a, b daemon) int {
-		if a.foreign != b.foreign {
-			if a.foreign {
-				return 1
-			}
-			return -1
+		if there, err := os.Readlink(f.proc(process.Name(), "ns/net")); err == nil && here != "" && there != here {
+			continue
 		}
-		return b.pid - a.pid
-	})
-	pids := make([]int, len(found))
-	for i, d := range found {
-		pids[i] = d.pid
+		pids = append(pids, pid)
 	}
+	slices.SortFunc(pids, func(a, b int) int { return b - a })
 	return pids
 }
 

@@ -58,41 +58,16 @@ func TestFindTLS(t *testing.T) {
 	}
 }
 
-// What runs in a container has its sockets below a root of its own.
+// What runs in a container has its sockets below a root of its own. What runs in another network namespace, too, is another host.
 func TestFindInContainer(t *testing.T) {
 	if !alone(t) {
 		return
 	}
-	dir := shortDir(t)
 	server := ovsdbtest.Start(t, ovsdbtest.Southbound) // for its file alone
-	script := fmt.Sprintf(`set -e
-mount --make-rprivate /
-mkdir %[1]s/root
-mount --rbind / %[1]s/root
-mount -t tmpfs tmpfs %[1]s/root/run
-mkdir -p %[1]s/root/run/ovn
-cp %[2]s %[1]s/root/run/ovn/sb.db
-exec chroot %[1]s/root ovsdb-server --remote=punix:/run/ovn/ovnsb_db.sock --unixctl=/run/ovn/ctl /run/ovn/sb.db
-`, dir, server.File)
-	container := exec.Command("unshare", "-m", "sh", "-c", script)
-	out, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close() //nolint:errcheck // of a test
-	container.Stdout, container.Stderr = out, out
-	if err := container.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = container.Process.Kill(); _ = container.Wait() })
-	want := fmt.Sprintf("/proc/%d/root/run/ovn/ovnsb_db.sock", container.Process.Pid)
-	for end := time.Now().Add(5 * time.Second); !exists(want); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			log, _ := os.ReadFile(out.Name())
-			t.Fatalf("no socket: %s", log)
-		}
-	}
+	root := startContainer(t, server.File, "-m")
+	startContainer(t, server.File, "-m", "-n")
 	f := &finder{Config: Config{Timeout: time.Second}}
+	want := root + "/run/ovn/ovnsb_db.sock"
 	if got := f.remote(southbound, func() *system { return &system{} }); got != "unix:"+want {
 		t.Errorf("remote %q, want unix:%s", got, want)
 	}
@@ -102,8 +77,42 @@ exec chroot %[1]s/root ovsdb-server --remote=punix:/run/ovn/ovnsb_db.sock --unix
 	}
 	_ = client.Close()
 	// Daemons that share our root are not containers.
-	roots := f.rootsOf("ovsdb-server")
-	if !slices.Equal(roots, []string{fmt.Sprintf("/proc/%d/root", container.Process.Pid)}) {
+	if roots := f.rootsOf("ovsdb-server"); !slices.Equal(roots, []string{root}) {
 		t.Errorf("roots %q", roots)
 	}
+}
+
+// startContainer runs a Southbound server below a root of its own, in new namespaces as unshare(1) names them, and returns that
+// root as seen from here.
+func startContainer(t *testing.T, file string, namespaces ...string) string {
+	t.Helper()
+	dir := shortDir(t)
+	script := fmt.Sprintf(`set -e
+mount --make-rprivate /
+mkdir %[1]s/root
+mount --rbind / %[1]s/root
+mount -t tmpfs tmpfs %[1]s/root/run
+mkdir -p %[1]s/root/run/ovn
+cp %[2]s %[1]s/root/run/ovn/sb.db
+exec chroot %[1]s/root ovsdb-server --remote=punix:/run/ovn/ovnsb_db.sock --unixctl=/run/ovn/ctl /run/ovn/sb.db
+`, dir, file)
+	container := exec.Command("unshare", append(namespaces, "sh", "-c", script)...)
+	out, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = out.Close() })
+	container.Stdout, container.Stderr = out, out
+	if err := container.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = container.Process.Kill(); _ = container.Wait() })
+	root := fmt.Sprintf("/proc/%d/root", container.Process.Pid)
+	for end := time.Now().Add(5 * time.Second); !exists(root + "/run/ovn/ovnsb_db.sock"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			log, _ := os.ReadFile(out.Name())
+			t.Fatalf("no socket: %s", log)
+		}
+	}
+	return root
 }
