@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
@@ -31,12 +32,12 @@ func (r *run) inOtherVLAN(ctx context.Context, at location, link string) (journe
 		if e.VLAN == vlan {
 			return journey.Cause{}, false
 		}
-		learned = append(learned, number(int(e.VLAN)))
+		learned = append(learned, strconv.Itoa(int(e.VLAN)))
 	}
 	if len(learned) == 0 || vlan == 0 {
 		return journey.Cause{}, false
 	}
-	return journey.Cause{Kind: journey.LeavesInVLAN, Link: link, Node: at.node.Name, Bridge: at.bridge, MAC: mac, Detail: number(int(vlan)), Service: strings.Join(learned, ", ")}, true
+	return journey.Cause{Kind: journey.LeavesInVLAN, Link: link, Node: at.node.Name, Bridge: at.bridge, MAC: mac, Detail: strconv.Itoa(int(vlan)), Service: strings.Join(learned, ", ")}, true
 }
 
 // managementDown reports whether a host's packet leaves for the network outside because the host's port on the overlay

@@ -2,22 +2,11 @@ package trace
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
-
-func number(n int) string { return strconv.Itoa(n) }
-
-func numbers(list []int) []string {
-	var texts []string
-	for _, n := range list {
-		texts = append(texts, number(n))
-	}
-	return texts
-}
 
 // bondDown reports whether a port is a bond without an enabled member, and what bond/show and lacp/show say about it.
 func (r *run) bondDown(ctx context.Context, p location, port *topology.BridgePort) (journey.Cause, bool) {

@@ -2,8 +2,10 @@ package trace
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
@@ -252,9 +254,9 @@ func otherVLAN(p *topology.BridgePort, vlan int) (string, bool) {
 	case p.Role != topology.RoleUplink && p.Role != topology.RoleLocal:
 		return "", false
 	case p.Tag != 0 && p.Tag != vlan && p.VLANMode != "native-tagged" && p.VLANMode != "native-untagged":
-		return number(p.Tag), true
+		return strconv.Itoa(p.Tag), true
 	case len(p.Trunks) > 0 && !slices.Contains(p.Trunks, vlan):
-		return strings.Join(numbers(p.Trunks), ", "), true
+		return strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Trunks), " ", ", "), "[]"), true
 	}
 	return "", false
 }
