@@ -24,3 +24,19 @@ func TestHelpFits(t *testing.T) {
 	}
 	check(newRoot(&options{}))
 }
+
+// What prints text only refuses a format, and help on an unknown command is an error.
+func TestTextOnly(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"version", "-o", "json"}, "prints text only"},
+		{[]string{"help", "trcae"}, "did you mean ovnctl trace?"},
+	} {
+		var out, errs strings.Builder
+		if code := run(t.Context(), test.args, strings.NewReader(""), &out, &errs); code != exitUsage || !strings.Contains(errs.String()+out.String(), test.want) {
+			t.Errorf("%q: exit code %d, no %q in\n%s%s", test.args, code, test.want, &out, &errs)
+		}
+	}
+}

@@ -42,7 +42,6 @@ var replays = map[string]struct {
 			"lsp:b39baa7c-d413-4071-9f28-706fb8bedd4d", // a subport: VLAN 200 of its parent's interface
 			"vm:stopped", // bound nowhere
 		},
-		found: []string{"port-administratively-disabled 1bd804a0-6945-458f-94c2-88fc8ebc13b2"}, // as the deployment's page says
 	},
 	"kube-ovn": {},
 	"ovn-kubernetes": {

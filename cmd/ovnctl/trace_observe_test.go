@@ -33,7 +33,7 @@ func TestTraceObserve(t *testing.T) {
 	sb := "ovn-sbctl --bare --no-leader-only --db=" + l.SB()
 	noOutput, outputBack := withoutFlows("table=65,metadata=$(" + sb + " get Datapath_Binding $(" + sb + " get Port_Binding shop_web-2 datapath) tunnel_key),reg15=$(" + sb + " get Port_Binding shop_web-2 tunnel_key)")
 	noTunnel := loss{on: "node2", breaks: "ovs-ofctl add-flow br-ex priority=60000,udp,tp_dst=6081,actions=drop", mends: "ovs-ofctl --strict del-flows br-ex priority=60000,udp,tp_dst=6081",
-		ask: ask(l, "icmp", "shop/client", "shop/web-2", ""), verdict: journey.Delivered, result: journey.Refuted, node: "node1", sentence: "between", next: "udp port 6081  # on node2"}
+		ask: ask(l, "icmp", "shop/client", "shop/web-2", ""), verdict: journey.Dropped, result: journey.Confirmed, node: "node2", sentence: "no further", next: "node:node2"}
 	noTunnel6 := noTunnel
 	noTunnel.name, noTunnel6.name, noTunnel6.ask = "tunnel", "tunnel, IPv6", noTunnel.ask.v6()
 	for _, f := range []loss{

@@ -259,7 +259,7 @@ func TestOwners(t *testing.T) {
 		{ovnk("EgressFirewall", "shop"), "EgressFirewall shop/default"},
 		{ovnk("NetpolNamespace", "shop"), "default deny of the NetworkPolicies in namespace shop"},
 		{ovnk("NetpolNode", "node1"), "Node node1"},
-		{ovnk("EgressIP", "eip_shop/web"), "EgressIP eip_shop/web"},
+		{ovnk("EgressIP", "eip_shop/web"), "EgressIP eip"},
 		{ovnk("SomethingNew", "x"), "SomethingNew x"},
 		{map[string]string{"policy": "web", "namespace": "shop"}, "NetworkPolicy shop/web"},
 		{map[string]string{"egressFirewall": "shop"}, "EgressFirewall shop/default"},

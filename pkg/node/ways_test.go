@@ -23,6 +23,7 @@ import (
 var values = cmp.Options{
 	cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
 	cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
+	cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b }),
 	cmpopts.IgnoreUnexported(node.PodNet{}),
 }
 

@@ -43,8 +43,8 @@ func along(d *journey.Direction, reply bool) []journey.Watchpoint {
 		s.Reply, s.Expected = reply, true
 		all = append(all, s)
 	}
-	for i, h := range d.Hops {
-		last := i == len(d.Hops)-1
+	for i := 0; i < len(d.Hops); i++ {
+		h, last := d.Hops[i], i == len(d.Hops)-1
 		switch h.Kind {
 		case "switch":
 			if i == 0 && h.From != "" {
@@ -56,10 +56,12 @@ func along(d *journey.Direction, reply bool) []journey.Watchpoint {
 				put(journey.Watchpoint{Node: h.Node, Kind: journey.AtWorkload, Port: h.To})
 			}
 		case "tunnel":
-			if !last {
-				put(journey.Watchpoint{Node: h.Node, Kind: journey.AtTunnel, Remote: d.Hops[i+1].Node, Leave: true})
-				put(journey.Watchpoint{Node: d.Hops[i+1].Node, Kind: journey.AtTunnel, Remote: h.Node})
+			remote, carrying := through(d.Hops[i:])
+			if remote != "" {
+				put(journey.Watchpoint{Node: h.Node, Kind: journey.AtTunnel, Remote: remote, Leave: true})
+				put(journey.Watchpoint{Node: remote, Kind: journey.AtTunnel, Remote: h.Node})
 			}
+			i += carrying
 		case "host":
 			if h.From != "" {
 				put(journey.Watchpoint{Node: h.Node, Kind: journey.AtHost, Link: h.From})
@@ -77,6 +79,21 @@ func along(d *journey.Direction, reply bool) []journey.Watchpoint {
 		}
 	}
 	return all
+}
+
+// through returns the node at the other end of the tunnel that hops begin with, empty if the packet does not get there, and how many
+// of the next hops carry the outer packet: the bridges and hosts of both ends.
+func through(hops []journey.Hop) (remote string, carrying int) {
+	for _, h := range hops[1:] {
+		if h.Node != hops[0].Node {
+			remote = h.Node
+		}
+		if h.Kind != "bridge" && h.Kind != "host" {
+			break
+		}
+		carrying++
+	}
+	return remote, carrying
 }
 
 // toEnd adds the places up to the destination that a trace does not reach.
