@@ -160,6 +160,9 @@ func (t *tracer) onSwitch(port *topology.Port, a netip.Addr) (known bool, macs [
 		}
 		if on != nil && on.UUID == port.Switch.UUID {
 			known, macs = true, append(macs, p.MACs...)
+			if parent := t.graph.PortByName(p.VirtualParent); p.VirtualParent != "" && parent != nil { // it answers with its own
+				macs = append(macs, parent.MACs...)
+			}
 		}
 	}
 	if known || a.IsLinkLocalUnicast() || t.virtual(a) || t.localnet(port.Switch) != nil {
