@@ -206,7 +206,7 @@ func TestStopChecksumOffload(t *testing.T) {
 	if code, out := s.ovnctl("fix", "stop-checksum-offload", "va", "--yes"); code == 0 || !strings.Contains(out, "does not offload checksums") {
 		t.Errorf("once more: exit %d:\n%s", code, out)
 	}
-	if code, out := s.ovnctl("fix", "undo", "--yes"); code != 0 {
+	if code, out := s.ovnctl("fix", "undo", "1", "--yes"); code != 0 { // the last was refused: which one is meant is asked
 		t.Fatalf("undo: exit %d:\n%s", code, out)
 	}
 	if after := features(); after != before {

@@ -152,7 +152,11 @@ func familyByFiles(h *snapshot.Host, etc string) (string, error) {
 
 // startedByService reports whether systemd has the unit with which a family's packages start Open vSwitch.
 func startedByService(h *snapshot.Host, family string) (bool, error) {
-	u, err := h.Unit(map[string]string{"debian": "openvswitch-switch.service", "rpm": "openvswitch.service"}[family])
+	name, known := map[string]string{"debian": "openvswitch-switch.service", "rpm": "openvswitch.service"}[family]
+	if !known {
+		return false, nil
+	}
+	u, err := h.Unit(name)
 	if errors.Is(err, node.ErrUnavailable) {
 		return false, nil // systemd does not run here
 	}
