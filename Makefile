@@ -54,7 +54,7 @@ unit: ## the tests that need neither root nor Open vSwitch, with -race
 	@$(MAKE) --no-print-directory -j2 unit-packages unit-printed
 
 # Many answers of the whole command, one after the other, often a process each: they take ten times as long with -race.
-PRINTED := ^(TestGolden|TestTopologyScripts|TestDocs|TestDemo|TestDeployment(s|Repairs|Faults)|TestRedact.*|TestTypedNames|TestSecurityGroupDrop|TestFlowsOfTypedNames|TestPodNetworks|TestWrongNames)$$
+PRINTED := ^(TestGolden|TestTopologyScripts|TestDocs|TestDemo|TestDeployment(s|Repairs|Faults)|TestRedact.*|TestTypedNames|TestSecurityGroupDrop|TestFlowsOfTypedNames|TestPodNetworks|TestWrongNames|TestInterruptUnpacking)$$
 # Six packages at a time: some wait for processes and timers more than they compute.
 .PHONY: unit-packages unit-printed
 unit-packages:

@@ -66,7 +66,7 @@ func TestDeployments(t *testing.T) {
 			if !slices.Equal(nodes, d.nodes) || len(zones) != d.zones || len(doc.Notes) > 0 {
 				t.Errorf("nodes %q, zones %q, notes %q", nodes, zones, doc.Notes)
 			}
-			for _, node := range d.nodes {
+			for _, node := range d.nodes[:fewer(t, len(d.nodes), 1)] {
 				if flows := ovnctl("flows", "--node", node); !strings.HasPrefix(flows, node+"  bridge br-int  ") || strings.Count(flows, "\n") < 100 {
 					t.Errorf("flows of %s: %.200s", node, flows)
 				}

@@ -44,7 +44,7 @@ func TestDeploymentPackets(t *testing.T) {
 			packets := sentPackets(t, "../../testdata/deployments/"+d.file+".packets")
 			every := 1
 			if testing.Short() {
-				every = 20
+				every = 30
 			}
 			for i := 0; i < len(packets); i += every {
 				p := packets[i]

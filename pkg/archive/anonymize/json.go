@@ -15,7 +15,6 @@ import (
 type frame struct {
 	object bool
 	key    string // of an object: the key before the place
-	known  bool   // that key stays
 	index  int    // of an array
 	first  string // its first element, if a string
 }
