@@ -30,7 +30,7 @@ const ethernetHeader = 14
 type sendOptions struct {
 	on    bool
 	count int
-	size  int
+	size  size
 	yes   bool
 }
 
@@ -38,7 +38,7 @@ func (s *sendOptions) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&s.on, "send", false, "send the packet for real, and watch where it and its reply are seen")
 	f.IntVar(&s.count, "count", 1, "with --send: how many `packets`, ten a second")
-	f.IntVar(&s.size, "size", 0, "with --send: the size of the packet in `bytes`, IP header included; it is not fragmented")
+	f.Var(&s.size, "size", "with --send: the size of the packet in `bytes`, IP header included; it is not fragmented. auto finds the largest that comes through")
 	f.BoolVarP(&s.yes, "yes", "y", false, "with --send: do not ask before sending to an address outside")
 	for _, other := range []string{"logical", "observe", "against", "dns"} {
 		cmd.MarkFlagsMutuallyExclusive("send", other)
@@ -48,7 +48,7 @@ func (s *sendOptions) add(cmd *cobra.Command) {
 
 func (s *sendOptions) check(o *options) error {
 	switch {
-	case !s.on && (s.count != 1 || s.size != 0):
+	case !s.on && (s.count != 1 || s.size != size{}):
 		return errors.New("--count and --size are about packets that --send sends")
 	case !s.on:
 		return nil
@@ -56,8 +56,39 @@ func (s *sendOptions) check(o *options) error {
 		return errors.New("--send needs running nodes and --offline reads a capture: give one of the two")
 	case s.count < 1 || s.count > probe.MaxCount:
 		return fmt.Errorf("--count %d: expected 1 to %d", s.count, probe.MaxCount)
-	case s.size != 0 && (s.size < 40 || s.size > 9000):
-		return fmt.Errorf("--size %d: expected 40 to 9000", s.size)
+	case s.size.auto && s.count != 1:
+		return errors.New("--size auto sends as many packets as it needs: leave --count out")
+	}
+	return nil
+}
+
+// size is a flag that takes the size of a packet, or auto.
+type size struct {
+	bytes int
+	auto  bool
+}
+
+func (s *size) Type() string { return "bytes" }
+
+func (s *size) String() string {
+	switch {
+	case s.auto:
+		return "auto"
+	case s.bytes == 0:
+		return ""
+	}
+	return strconv.Itoa(s.bytes)
+}
+
+func (s *size) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	switch {
+	case text == "auto":
+		*s = size{auto: true}
+	case err != nil || n < 40 || n > 9000:
+		return errors.New("expected 40 to 9000, or auto")
+	default:
+		*s = size{bytes: n}
 	}
 	return nil
 }
@@ -83,7 +114,7 @@ func (o *traceOptions) sendPacket(ctx context.Context, c *cluster.Cluster, g *to
 	p := o.progress(0)
 	p.show("sending, and watching the nodes on the path")
 	defer p.clear()
-	sent, err := probe.Run(ctx, c, t, probe.Query{Count: o.send.count, Size: o.send.size})
+	sent, err := probe.Run(ctx, c, t, probe.Query{Count: o.send.count, Size: o.send.size.bytes, PathMTU: o.send.size.auto, DSCP: o.dscp})
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

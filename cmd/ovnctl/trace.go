@@ -31,6 +31,7 @@ type traceOptions struct {
 	whyNot     bool
 	backend    backend
 	length     int
+	dscp       int
 	dns        string
 	against    string
 	observe    time.Duration
@@ -61,7 +62,7 @@ exit code 1.
 
 --send sends the packet for real, with a mark, and watches every node on the
 path for it and its reply: who saw it, and where it is lost. Exit code 0 means
-that a reply came back.
+that a reply came back. --size auto finds the path MTU.
 ` + exitStatusHelp,
 		Example: `  ovnctl trace shop/client shop/web-1 --tcp 8080
   ovnctl trace shop/client svc:shop/web --tcp 80 -v
@@ -69,6 +70,7 @@ that a reply came back.
   ovnctl trace shop/client svc:shop/web --tcp 80 --logical --backend 10.244.3.5
   ovnctl trace shop/client shop/web-1 --tcp 8080 --observe 10
   ovnctl trace shop/client shop/web-1 --tcp 8080 --send --node-exec 'ssh {hostname}'
+  ovnctl trace shop/client shop/web-2 --send --size auto
   ovnctl trace shop/client 203.0.113.10 --node-exec 'ssh {hostname}'`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: o.completeEndpoints,
@@ -90,6 +92,7 @@ that a reply came back.
 	f.BoolVar(&o.whyNot, "why-not", false, "if it does not arrive, propose the smallest changes that would let it pass")
 	f.Var(&o.backend, "backend", "follow only this backend of a service, as `ADDRESS[:PORT]`")
 	f.Var((*length)(&o.length), "length", "length of the packet in `bytes`, Ethernet header included, for path MTU checks")
+	f.Var((*dscp)(&o.dscp), "dscp", "the packet's differentiated services `codepoint`, 0 to 63, which QoS rules may match")
 	f.StringVar(&o.dns, "dns", "", "the packet is a DNS query for this `name`, which OVN may answer")
 	f.Var((*seconds)(&o.observe), "observe", "watch the counters of the flows on the path for so many `seconds`, and say how far real packets get")
 	cmd.MarkFlagsMutuallyExclusive("observe", "logical")
@@ -219,11 +222,11 @@ func (o *traceOptions) print(format string, source any, notes []string, t *journ
 func (o *traceOptions) query(from, to string) trace.Query {
 	q := trace.Query{
 		From: from, To: to, Protocol: "icmp", SourcePort: o.sourcePort,
-		Logical: o.logical, Backend: netip.AddrPort(o.backend), Length: o.length, Name: o.dns,
+		Logical: o.logical, Backend: netip.AddrPort(o.backend), Length: o.length, DSCP: o.dscp, Name: o.dns,
 		WhyNot: o.whyNot, Evidence: o.verbose || o.machine(), Observe: o.observe,
 	}
-	if o.send.size > 0 {
-		q.Length = o.send.size + ethernetHeader
+	if o.send.size.bytes > 0 {
+		q.Length = o.send.size.bytes + ethernetHeader
 	}
 	switch {
 	case o.tcp != 0:
@@ -277,6 +280,21 @@ func (l *length) Set(text string) error {
 		return errors.New("expected 60 to 65535")
 	}
 	*l = length(n)
+	return nil
+}
+
+// dscp is a flag that takes a differentiated services codepoint.
+type dscp int
+
+func (d *dscp) String() string { return strconv.Itoa(int(*d)) }
+func (d *dscp) Type() string   { return "codepoint" }
+
+func (d *dscp) Set(text string) error {
+	n, err := strconv.ParseUint(text, 0, 8)
+	if err != nil || n > 63 {
+		return errors.New("expected 0 to 63")
+	}
+	*d = dscp(n)
 	return nil
 }
 

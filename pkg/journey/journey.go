@@ -156,6 +156,7 @@ type Request struct {
 	Family     int      `json:"family"`            // 4 or 6
 	State      string   `json:"state"`             // assumed conntrack state of the forward packet: "new"
 	Length     int      `json:"length,omitempty"`  // of the packet in bytes, if given
+	DSCP       int      `json:"dscp,omitempty"`    // of the packet, if given
 	Backend    string   `json:"backend,omitempty"` // the only one to follow, if given
 }
 

@@ -20,6 +20,8 @@ type Sent struct {
 	Packet   string     `json:"packet"` // "icmp 10.244.1.6 → 10.244.2.5, 84 bytes"
 	Count    int        `json:"count"`
 	Size     int        `json:"size"` // in bytes, from the IP header on
+	// PathMTU is the size of the largest packet that came through, in bytes from the IP header on; 0 if that was not asked for.
+	PathMTU int `json:"pathMTU,omitempty"`
 	// Mark is the three bytes by which a packet is recognized, in hexadecimal.
 	Mark string `json:"mark"`
 	// Agrees is set if the trace's verdict says the same.

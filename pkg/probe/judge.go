@@ -42,6 +42,7 @@ func (r *run) answer(out outgoing) *journey.Sent {
 		sent.Places = r.strayed(sent.Places)
 	}
 	r.judge(sent, verdict, out)
+	r.found.describe(sent, verdict)
 	return sent
 }
 

@@ -24,6 +24,7 @@ type Packet struct {
 	SourcePort uint16
 	Port       uint16
 	Size       int    // in bytes, with the IP header
+	DSCP       byte   // RFC 2474, 6 bits
 	Mark       uint32 // the lowest byte is 0, and counts the packets
 }
 
@@ -69,18 +70,21 @@ func (p *Packet) Mask() uint32 { return p.Mark & markMask }
 func (p *Packet) word(i int) uint32 { return p.Mask() | uint32(2*i) }
 
 // bytes returns the i-th packet with its IP header. It must not be fragmented.
-func (p *Packet) bytes(i int) []byte {
-	b := make([]byte, p.Size)
+func (p *Packet) bytes(i int) []byte { return p.sized(i, p.Size) }
+
+// sized returns the i-th packet with another size.
+func (p *Packet) sized(i, size int) []byte {
+	b := make([]byte, size)
 	transport := b[20:]
 	if p.Dst.Is6() {
 		transport = b[40:]
-		b[0], b[7] = 0x60, 64
+		b[0], b[1], b[7] = 0x60|p.DSCP>>2, p.DSCP<<6, 64
 		binary.BigEndian.PutUint16(b[4:], uint16(len(transport)))
 		copy(b[8:], p.Src.AsSlice())
 		copy(b[24:], p.Dst.AsSlice())
 		b[6] = p.proto()
 	} else {
-		b[0], b[6], b[8], b[9] = 0x45, 0x40, 64, p.proto()
+		b[0], b[1], b[6], b[8], b[9] = 0x45, p.DSCP<<2, 0x40, 64, p.proto()
 		binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
 		binary.BigEndian.PutUint16(b[4:], uint16(p.Mark>>8)+uint16(i))
 		copy(b[12:], p.Src.AsSlice())

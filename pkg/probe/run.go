@@ -23,6 +23,9 @@ import (
 type Query struct {
 	Count int
 	Size  int // in bytes, with the IP header; 0 is a small packet
+	DSCP  int
+	// PathMTU is set to find the largest packet that comes through.
+	PathMTU bool
 }
 
 // How fast packets are sent, and how long replies are waited for.
@@ -44,7 +47,7 @@ func Run(ctx context.Context, c *cluster.Cluster, t *journey.Trace, q Query) (*j
 	r.branches(ctx)
 	defer r.stop()
 	r.listen(ctx)
-	sent := r.send(ctx, q.Count)
+	sent := r.send(ctx, q)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -65,7 +68,7 @@ func packetOf(t *journey.Trace, q Query) (*Packet, error) {
 	var seed [8]byte
 	_, _ = rand.Read(seed[:])
 	p := &Packet{
-		Protocol: t.Request.Protocol, Src: src.Unmap(), Dst: dst.Unmap(), Port: uint16(t.Request.Port),
+		Protocol: t.Request.Protocol, Src: src.Unmap(), Dst: dst.Unmap(), Port: uint16(t.Request.Port), DSCP: byte(q.DSCP),
 		// Below the kernel's ephemeral range.
 		SourcePort: 12000 + binary.BigEndian.Uint16(seed[4:])%20000, Mark: binary.BigEndian.Uint32(seed[:]) & markMask,
 	}
@@ -90,6 +93,7 @@ type run struct {
 	mu    sync.Mutex
 	seen  []sighting
 	ended sync.Once
+	found sweep
 }
 
 // A path is the places of one branch.
@@ -233,8 +237,8 @@ func (r *run) stop() {
 }
 
 // send sends the packets, and once more if nothing came back: a first packet may be lost while neighbours are being
-// resolved. It returns how many were sent.
-func (r *run) send(ctx context.Context, count int) outgoing {
+// resolved. Then it tries sizes, if that is asked for.
+func (r *run) send(ctx context.Context, q Query) outgoing {
 	out := outgoing{}
 	w := r.nodes[r.trace.Request.From.Node]
 	switch {
@@ -254,19 +258,25 @@ func (r *run) send(ctx context.Context, count int) outgoing {
 	}
 	for range 2 {
 		s.Packets = nil
-		for i := range count {
+		for i := range q.Count {
 			s.Packets = append(s.Packets, r.packet.bytes(out.count+i))
 		}
 		if out.err = w.prober.Send(ctx, s); out.err != nil {
 			return out
 		}
-		out.count += count
-		if r.wait(ctx, count) {
+		out.count += q.Count
+		if r.wait(ctx, q.Count) {
+			if q.PathMTU {
+				r.found = r.sizes(ctx, s, &out)
+			}
 			break
 		}
 	}
 	return out
 }
+
+// prober is that of the node that packets are sent from.
+func (r *run) prober() node.Prober { return r.nodes[r.trace.Request.From.Node].prober }
 
 // An outgoing is how many packets were sent, and why not more.
 type outgoing struct {
@@ -276,10 +286,18 @@ type outgoing struct {
 
 // wait waits for replies to so many packets, and reports whether any came.
 func (r *run) wait(ctx context.Context, count int) bool {
+	if r.await(ctx, patience, func() bool { return r.back() >= count }) {
+		sleep(ctx, grace)
+		return true
+	}
+	return r.back() > 0
+}
+
+// await waits until something is so, and reports whether it is.
+func (r *run) await(ctx context.Context, patience time.Duration, so func() bool) bool {
 	left := patience
 	for last := time.Now(); left > 0 && ctx.Err() == nil; {
-		if r.back() >= count {
-			sleep(ctx, grace)
+		if so() {
 			return true
 		}
 		sleep(ctx, tick)
@@ -287,7 +305,7 @@ func (r *run) wait(ctx context.Context, count int) bool {
 		left -= min(now.Sub(last), 2*tick) // the rest of a longer pause passed while no process could run
 		last = now
 	}
-	return r.back() > 0
+	return false
 }
 
 func sleep(ctx context.Context, d time.Duration) {

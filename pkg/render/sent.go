@@ -16,7 +16,7 @@ func (p *tracePrinter) sent(s *journey.Sent) {
 	if look == Plain {
 		look = Bad
 	}
-	p.put(2, 4, Span{Text: "sent " + packets(s) + ": "}, Span{string(s.Result), look}, Span{Text: ", " + s.Sentence})
+	p.put(2, 4, Span{Text: packets(s) + ": "}, Span{string(s.Result), look}, Span{Text: ", " + s.Sentence})
 	if s.Between != "" {
 		p.text(4, "in between: "+s.Between, Plain)
 	}
@@ -32,10 +32,13 @@ func (p *tracePrinter) sent(s *journey.Sent) {
 }
 
 func packets(s *journey.Sent) string {
-	if s.Count < 2 {
-		return s.Packet
+	switch {
+	case s.PathMTU > 0:
+		return fmt.Sprintf("tried %d sizes up to %s", s.Count, s.Packet)
+	case s.Count < 2:
+		return "sent " + s.Packet
 	}
-	return fmt.Sprintf("%d times %s", s.Count, s.Packet)
+	return fmt.Sprintf("sent %d times %s", s.Count, s.Packet)
 }
 
 // watchpoint prints a place.

@@ -59,7 +59,7 @@ func (t *tracer) ask(ctx context.Context, q Query) (*question, error) {
 		From: t.endpoint(q.From, from, src), To: t.endpoint(q.To, to, dst),
 		Protocol: q.Protocol, Port: q.Port, SourcePort: q.SourcePort, Family: family, State: "new",
 	}
-	ask.request.Length = q.Length
+	ask.request.Length, ask.request.DSCP = q.Length, q.DSCP
 	switch {
 	case q.Backend.Port() != 0:
 		ask.request.Backend = q.Backend.String()
@@ -72,7 +72,7 @@ func (t *tracer) ask(ctx context.Context, q Query) (*question, error) {
 	if backends, ok := t.graph.Backends(dst, q.Port, q.Protocol); ok {
 		ask.backends = backends
 	}
-	ask.packet = Packet{Src: src, Dst: dst, Protocol: q.Protocol, SourcePort: q.SourcePort, Port: q.Port}
+	ask.packet = Packet{Src: src, Dst: dst, Protocol: q.Protocol, SourcePort: q.SourcePort, Port: q.Port, DSCP: q.DSCP}
 	return ask, nil
 }
 
@@ -247,6 +247,8 @@ type Query struct {
 	Backend netip.AddrPort
 	// Length is the packet's length in bytes, Ethernet header included; 0: the shortest possible.
 	Length int
+	// DSCP is the packet's differentiated services codepoint, 0 to 63 (RFC 2474).
+	DSCP int
 	// Evidence reports, for each logical flow on the path, which parts of its match decided.
 	Evidence bool
 	// WhyNot proposes changes that would let a stopped packet pass.
@@ -265,6 +267,7 @@ type Packet struct {
 	Src, Dst   netip.Addr
 	SourcePort int
 	Port       int // destination port
+	DSCP       int
 }
 
 // frame returns the packet as its sender puts it on the wire. Its protocol must be one of those of Packet.
@@ -279,6 +282,7 @@ func (p Packet) frame(srcMAC, dstMAC string) packet.Flow {
 	}
 	f.SetUint("nw_proto", uint64(t.Proto))
 	f.SetUint("nw_ttl", 64)
+	f.SetUint("ip_dscp", uint64(p.DSCP))
 	f.SetTuple(t)
 	switch t.Proto {
 	case packet.ProtoTCP:

@@ -207,6 +207,9 @@ func repeat(r journey.Request, more ...string) string {
 	if r.Length != 0 {
 		words = append(words, fmt.Sprintf("--length=%d", r.Length))
 	}
+	if r.DSCP != 0 {
+		words = append(words, fmt.Sprintf("--dscp=%d", r.DSCP))
+	}
 	if r.Backend != "" {
 		words = append(words, "--backend="+r.Backend)
 	}

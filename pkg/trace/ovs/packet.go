@@ -23,6 +23,9 @@ func Reply(p packet.Flow) (packet.Flow, bool) {
 	switch t.Proto {
 	case packet.ProtoTCP:
 		p.SetUint("tcp_flags", synACK)
+		p.SetUint("ip_dscp", 0) // each end chooses its own; echo replies have that of the request
+	case packet.ProtoUDP:
+		p.SetUint("ip_dscp", 0)
 	case packet.ProtoICMP:
 		p.SetUint("icmp_type", 0)
 	case packet.ProtoICMPv6:
