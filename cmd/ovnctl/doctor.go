@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/probe"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -29,6 +31,7 @@ type doctorOptions struct {
 	fix        bool
 	failOn     string
 	sample     time.Duration
+	send       bool
 	listChecks bool
 	stats      bool
 }
@@ -45,6 +48,10 @@ explains are listed below it.
 
 It changes nothing without --fix. A check that could not decide says why.
 
+--send sends packets through every tunnel between the nodes in reach, both ways,
+small and of full size, and shows who reaches whom. They belong to no logical
+network: who receives them discards them.
+
 OBJECT restricts it to the path of a pod (NAMESPACE/POD), a node or another
 object that trace takes; two of them, to the path between them.
 
@@ -52,6 +59,7 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 ` + exitStatusHelp,
 		Example: `  ovnctl doctor
   ovnctl doctor --node-exec 'ssh {hostname}' --sample 15s
+  ovnctl doctor --node-exec 'ssh {hostname}' --send
   ovnctl doctor shop/web-1
   ovnctl doctor --only mac-binding-stale -o json
   ovnctl doctor --fix`,
@@ -66,6 +74,7 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 	f.StringSliceVar(&o.Categories, "category", nil, "run only the checks of these `categories`")
 	f.StringVar(&o.failOn, "fail-on", string(doctor.Error), "exit with status 1 at this `result` or worse: error, warning or never")
 	f.Var((*seconds)(&o.sample), "sample", "read counters a second time after this many `seconds`")
+	f.BoolVar(&o.send, "send", false, "send packets through every tunnel between the nodes, small and of full size, and find what is lost")
 	f.BoolVar(&o.listChecks, "list-checks", false, "list the checks")
 	f.BoolVar(&o.stats, "stats", false, "also show what was read, and how long each read took")
 	f.BoolVar(&o.fix, "fix", false, "offer the repairs of what is found: show each plan, and ask")
@@ -109,6 +118,9 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 	}
 	if err := o.checkFix(); err != nil {
 		return usageError{err}
+	}
+	if o.send && o.offline != "" {
+		return usageError{errors.New("--send needs running nodes and --offline reads a capture: give one of the two")}
 	}
 	// What is read is kept until the end: collecting garbage meanwhile costs a sixth of the time and finds little.
 	// --memory still applies.
@@ -154,6 +166,7 @@ type examination struct {
 	about  []string // names that define scope
 
 	looked *snapshot.Deployment // latest snapshot
+	mesh   *probe.Mesh          // with --send
 	took   time.Duration
 }
 
@@ -161,7 +174,11 @@ type examination struct {
 func (e *examination) examine(ctx context.Context) (doctor.Report, error) {
 	start := time.Now()
 	e.looked = snapshot.Look(ctx, e.c, snapshot.Options{Sample: e.sample})
-	report := e.ask(e.looked, e.checks)
+	chosen, err := e.sendTunnels(ctx)
+	if err != nil {
+		return doctor.Report{}, err
+	}
+	report := e.ask(e.looked, chosen)
 	e.took = time.Since(start)
 	if err := ctx.Err(); err != nil {
 		return report, unknownError{err}
@@ -172,6 +189,21 @@ func (e *examination) examine(ctx context.Context) (doctor.Report, error) {
 	return report.Within(e.scope), nil
 }
 
+// sendTunnels sends packets through all tunnels, with --send, and returns the checks with the one that they decide.
+func (e *examination) sendTunnels(ctx context.Context) ([]*doctor.Check, error) {
+	if !e.send {
+		return e.checks, nil
+	}
+	show := e.progress(0)
+	show.show("sending packets through the tunnels")
+	defer show.clear()
+	var err error
+	if e.mesh, err = probe.Tunnels(ctx, e.c); err != nil {
+		return nil, unknownError{err}
+	}
+	return checks.Sent(e.checks, e.mesh), nil
+}
+
 // print writes a report, and in a document the repairs made.
 func (e *examination) print(report doctor.Report, fixed []fixes.Fix) error {
 	if e.machine() {
@@ -180,7 +212,7 @@ func (e *examination) print(report doctor.Report, fixed []fixes.Fix) error {
 	problems := problemTexts(e.c)
 	doc := doctor.Document{
 		Envelope: document.New("Report", e.c.Source(), slices.Concat(e.c.Notes, problems)),
-		Report:   report, Fixes: fixed,
+		Report:   report, Fixes: fixed, Tunnels: e.mesh,
 	}
 	if e.showCommands {
 		doc.Commands = report.Commands()

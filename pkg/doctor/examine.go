@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/probe"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -152,6 +153,8 @@ type Document struct {
 	// Commands are the classic commands that show the same, with --show-commands.
 	Commands []string    `json:"commands,omitempty"`
 	Fixes    []fixes.Fix `json:"fixes,omitempty"` // what --fix did before this report
+	// Tunnels is what became of packets that the nodes sent each other, with --send.
+	Tunnels *probe.Mesh `json:"tunnels,omitzero"`
 	// Stats is what was read, with --stats.
 	Stats *Stats `json:"stats,omitzero"`
 }

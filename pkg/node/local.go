@@ -117,6 +117,21 @@ func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string,
 	return text, err
 }
 
+func (l *local) PacketOut(ctx context.Context, bridge string, frames []Outgoing) error {
+	if err := checkDump(bridge, Flows); err != nil {
+		return err
+	}
+	for _, f := range frames {
+		ctx, cancel := context.WithTimeout(ctx, l.Timeout)
+		_, err := run(ctx, "ovs-ofctl", "-O", ofctlVersions, "packet-out", "unix:"+filepath.Join(l.OVSRunDir, bridge+".mgmt"), f.packetOut())
+		cancel()
+		if err != nil {
+			return fmt.Errorf("bridge %s: %w", bridge, err)
+		}
+	}
+	return nil
+}
+
 func (l *local) ReadFile(_ context.Context, path string) ([]byte, error) {
 	path = filepath.Clean("/" + path)
 	if strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/sys/") {
@@ -134,8 +149,11 @@ var ofctlCommands = map[DumpKind]string{
 	Meters: "dump-meters",
 }
 
+// ofctlVersions are all that ovs-ofctl(8) can speak: a bridge may speak some of them only.
+const ofctlVersions = "OpenFlow10,OpenFlow11,OpenFlow12,OpenFlow13,OpenFlow14,OpenFlow15"
+
 func ofctlArgs(kind DumpKind, target string) []string {
-	return []string{"-O", "OpenFlow10,OpenFlow11,OpenFlow12,OpenFlow13,OpenFlow14,OpenFlow15", ofctlCommands[kind], target}
+	return []string{"-O", ofctlVersions, ofctlCommands[kind], target}
 }
 
 func dumpFile(bridge string, kind DumpKind) string { return string(kind) + "-" + bridge + ".txt" }

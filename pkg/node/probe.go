@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -13,6 +14,19 @@ type Prober interface {
 	Listen(ctx context.Context, w Watch, see func(Frame)) (*Listening, error)
 	// Send sends IP packets. The error is an ErrNotSent if the kernel refuses one.
 	Send(ctx context.Context, s Sending) error
+	// PacketOut has a bridge carry out actions on frames, ovs-ofctl(8) packet-out. It stops at the first that the bridge refuses.
+	PacketOut(ctx context.Context, bridge string, frames []Outgoing) error
+}
+
+// An Outgoing is a frame and the OpenFlow actions to carry out on it.
+type Outgoing struct {
+	Frame   []byte
+	Actions string
+}
+
+// packetOut returns the arguments of ovs-ofctl(8) behind the bridge.
+func (o Outgoing) packetOut() string {
+	return fmt.Sprintf("in_port=controller packet=%x actions=%s", o.Frame, o.Actions)
 }
 
 // ErrNotSent means that the sender's own kernel does not send a packet: it has no route, or the packet is too long.

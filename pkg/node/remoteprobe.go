@@ -235,6 +235,27 @@ func readPcap(out io.Reader, order binary.ByteOrder, names map[uint32]string, se
 	return errors.New("too many packets")
 }
 
+func (r *remote) PacketOut(ctx context.Context, bridge string, frames []Outgoing) error {
+	if err := checkDump(bridge, Flows); err != nil {
+		return err
+	}
+	var script strings.Builder
+	script.WriteString("out() {\n")
+	for _, f := range frames {
+		fmt.Fprintf(&script, "$T ovs-ofctl -O %s packet-out \"unix:$ovs/\"%s %s || return\n", ofctlVersions, shellQuote(bridge+".mgmt"), shellQuote(f.packetOut()))
+	}
+	script.WriteString("}\npart out out\n")
+	parts, err := r.shells.run(ctx, script.String(), r.Timeout, r.Timeout+time.Duration(len(frames))*100*time.Millisecond)
+	p, ok := parts["out"]
+	if ok {
+		err = r.explain(p, "ovs-ofctl")
+	}
+	if err != nil {
+		return r.fail(fmt.Errorf("bridge %s: %w", bridge, err))
+	}
+	return nil
+}
+
 // notSent is the exit code of ovnctl probe send for an ErrNotSent.
 const notSent = 1
 

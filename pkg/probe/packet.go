@@ -73,7 +73,10 @@ func (p *Packet) word(i int) uint32 { return p.Mask() | uint32(2*i) }
 func (p *Packet) bytes(i int) []byte { return p.sized(i, p.Size) }
 
 // sized returns the i-th packet with another size.
-func (p *Packet) sized(i, size int) []byte {
+func (p *Packet) sized(i, size int) []byte { return p.marked(p.word(i), size) }
+
+// marked returns a packet with a word and a size.
+func (p *Packet) marked(word uint32, size int) []byte {
 	b := make([]byte, size)
 	transport := b[20:]
 	if p.Dst.Is6() {
@@ -86,12 +89,12 @@ func (p *Packet) sized(i, size int) []byte {
 	} else {
 		b[0], b[1], b[6], b[8], b[9] = 0x45, p.DSCP<<2, 0x40, 64, p.proto()
 		binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
-		binary.BigEndian.PutUint16(b[4:], uint16(p.Mark>>8)+uint16(i))
+		binary.BigEndian.PutUint16(b[4:], uint16(word>>8)+uint16(word)>>1)
 		copy(b[12:], p.Src.AsSlice())
 		copy(b[16:], p.Dst.AsSlice())
 		binary.BigEndian.PutUint16(b[10:], checksum(0, b[:20]))
 	}
-	sumAt := p.fill(transport, i)
+	sumAt := p.fill(transport, word)
 	sum := checksum(p.pseudo(len(transport)), transport)
 	if sum == 0 && p.Protocol == "udp" {
 		sum = 0xffff // 0 means none
@@ -101,12 +104,12 @@ func (p *Packet) sized(i, size int) []byte {
 }
 
 // fill writes the transport header and the payload, and returns where the checksum goes.
-func (p *Packet) fill(t []byte, i int) (sumAt int) {
+func (p *Packet) fill(t []byte, word uint32) (sumAt int) {
 	switch p.Protocol {
 	case "tcp":
-		binary.BigEndian.PutUint16(t, p.SourcePort+uint16(i))
+		binary.BigEndian.PutUint16(t, p.SourcePort+uint16(word&^markMask)/2)
 		binary.BigEndian.PutUint16(t[2:], p.Port)
-		binary.BigEndian.PutUint32(t[4:], p.word(i))
+		binary.BigEndian.PutUint32(t[4:], word)
 		t[12], t[13] = 5<<4, flagSYN
 		binary.BigEndian.PutUint16(t[14:], 64240)
 		return 16
@@ -114,7 +117,7 @@ func (p *Packet) fill(t []byte, i int) (sumAt int) {
 		binary.BigEndian.PutUint16(t, p.SourcePort)
 		binary.BigEndian.PutUint16(t[2:], p.Port)
 		binary.BigEndian.PutUint16(t[4:], uint16(len(t)))
-		binary.BigEndian.PutUint32(t[8:], p.word(i))
+		binary.BigEndian.PutUint32(t[8:], word)
 		return 6
 	}
 	t[0] = echoRequest4
@@ -122,8 +125,8 @@ func (p *Packet) fill(t []byte, i int) (sumAt int) {
 		t[0] = echoRequest6
 	}
 	// The identifier and sequence number are the mark, too: ICMP errors quote no more than these.
-	binary.BigEndian.PutUint32(t[4:], p.word(i))
-	binary.BigEndian.PutUint32(t[8:], p.word(i))
+	binary.BigEndian.PutUint32(t[4:], word)
+	binary.BigEndian.PutUint32(t[8:], word)
 	return 2
 }
 

@@ -41,6 +41,7 @@ func Doctor(w io.Writer, s Style, format string, doc doctor.Document, v DoctorVi
 			p.finding(f)
 		}
 	}
+	p.mesh(doc.Tunnels)
 	if len(doc.Commands) > 0 {
 		p.add()
 		p.add(Span{"the same by hand", Title})

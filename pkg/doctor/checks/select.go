@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/doctor/checks/host"
+	"github.com/ovnctl/ovnctl/pkg/probe"
 )
 
 // A Selection selects the checks to run. Empty lists restrict nothing.
@@ -78,4 +80,13 @@ func like(name string) string {
 		return ""
 	}
 	return ": did you mean " + strings.Join(near, ", ") + "?"
+}
+
+// Sent returns checks with the one that packets through tunnels decide deciding by those that were sent.
+func Sent(list []*doctor.Check, m *probe.Mesh) []*doctor.Check {
+	list = slices.Clone(list)
+	if at := slices.Index(list, host.TunnelPortBlocked); at >= 0 {
+		list[at] = host.TunnelsSent(m)
+	}
+	return list
 }

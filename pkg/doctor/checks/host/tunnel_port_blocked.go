@@ -62,6 +62,9 @@ func (t tunnel) since(second []tunnel) traffic {
 	return traffic{}
 }
 
+// udpPorts are those that tunnels use unless told otherwise.
+var udpPorts = map[string]string{"geneve": "6081", "vxlan": "4789"}
+
 // readTunnels lists a host's tunnels if its ovs-vswitchd updates their counters.
 func readTunnels(h *snapshot.Host) ([]tunnel, error) {
 	if d, err := h.Daemon("ovs-vswitchd"); err != nil {
@@ -77,16 +80,15 @@ func readTunnels(h *snapshot.Host) ([]tunnel, error) {
 	for _, port := range s.Ports {
 		peers[port.Name], _, _ = strings.Cut(port.ExternalIDs["ovn-chassis-id"], "@")
 	}
-	defaults := map[string]string{"geneve": "6081", "vxlan": "4789"}
 	var list []tunnel
 	for _, i := range s.Interfaces {
 		remote := i.Options["remote_ip"]
-		if defaults[i.Type] == "" || remote == "" || remote == "flow" {
+		if udpPorts[i.Type] == "" || remote == "" || remote == "flow" {
 			continue
 		}
 		t := tunnel{name: i.Name, kind: i.Type, remote: remote, chassis: peers[i.Name], port: i.Options["dst_port"]}
 		if t.port == "" {
-			t.port = defaults[i.Type]
+			t.port = udpPorts[i.Type]
 		}
 		t.traffic = traffic{i.Statistics["tx_packets"], i.Statistics["rx_packets"]}
 		list = append(list, t)
