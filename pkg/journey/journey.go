@@ -55,6 +55,8 @@ type Trace struct {
 	Next []string `json:"next"`
 	// Commands are the classic commands that show the same; only on request.
 	Commands []string `json:"commands,omitempty"`
+	// Ingress is where the sender's frame enters its node's bridge; nil if it does not enter one by a port, or was not looked at.
+	Ingress *Ingress `json:"-"`
 	// Simulated are the nodes whose ovs-vswitchd was unreachable: they are simulated from saved flows. Documents name
 	// them in their source.
 	Simulated []string `json:"-"`
@@ -62,6 +64,14 @@ type Trace struct {
 	Observed *Observation `json:"observed,omitempty"`
 	// Sent is what became of real packets that were sent; only on request.
 	Sent *Sent `json:"sent,omitempty"`
+}
+
+// Ingress is a port of a bridge and the Ethernet header of the frame that enters there.
+type Ingress struct {
+	Node, Bridge   string
+	Port           int    // of OpenFlow
+	SrcMAC, DstMAC uint64 // 48 bits
+	VLAN           int    // of a subport's frame; 0 if untagged
 }
 
 // Walk is a second path of a packet and of its reply in a Trace, with the same fields.

@@ -24,6 +24,8 @@ type Sent struct {
 	PathMTU int `json:"pathMTU,omitempty"`
 	// Mark is the three bytes by which a packet is recognized, in hexadecimal.
 	Mark string `json:"mark"`
+	// Injected is set if the bridge put the packet out at the sender's port, since the sender's own network cannot be entered.
+	Injected bool `json:"injected,omitempty"`
 	// Agrees is set if the trace's verdict says the same.
 	Agrees bool `json:"agrees"`
 	// Places are where the packet and its reply can be seen, in the order of the path.

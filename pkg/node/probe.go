@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -21,12 +22,17 @@ type Prober interface {
 // An Outgoing is a frame and the OpenFlow actions to carry out on it.
 type Outgoing struct {
 	Frame   []byte
+	InPort  int // of OpenFlow, by which it comes in; 0: none
 	Actions string
 }
 
 // packetOut returns the arguments of ovs-ofctl(8) behind the bridge.
 func (o Outgoing) packetOut() string {
-	return fmt.Sprintf("in_port=controller packet=%x actions=%s", o.Frame, o.Actions)
+	port := "controller"
+	if o.InPort != 0 {
+		port = strconv.Itoa(o.InPort)
+	}
+	return fmt.Sprintf("in_port=%s packet=%x actions=%s", port, o.Frame, o.Actions)
 }
 
 // ErrNotSent means that the sender's own kernel does not send a packet: it has no route, or the packet is too long.

@@ -3,6 +3,8 @@ package probe
 import (
 	"encoding/binary"
 	"net/netip"
+
+	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
 // What a packet in a tunnel is addressed to, so that whoever takes it by mistake does nothing with it: locally administered
@@ -18,6 +20,23 @@ func insideFrame(word uint32, size int) []byte {
 	ip := p.marked(word, size)
 	frame := binary.BigEndian.AppendUint16(append([]byte{}, insideMACs...), etherIPv4)
 	return append(frame, ip...)
+}
+
+// frameAt returns a packet in a frame as a sender's port gets it.
+func frameAt(in *journey.Ingress, packet []byte) []byte {
+	var mac [8]byte
+	binary.BigEndian.PutUint64(mac[:], in.DstMAC)
+	frame := append([]byte{}, mac[2:]...)
+	binary.BigEndian.PutUint64(mac[:], in.SrcMAC)
+	frame = append(frame, mac[2:]...)
+	if in.VLAN != 0 {
+		frame = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(frame, etherVLAN), uint16(in.VLAN))
+	}
+	kind := uint16(etherIPv4)
+	if packet[0]>>4 == 6 {
+		kind = etherIPv6
+	}
+	return append(binary.BigEndian.AppendUint16(frame, kind), packet...)
 }
 
 // An encapsulated is one of our frames as a link carries it.

@@ -42,6 +42,7 @@ func (r *run) answer(out outgoing) *journey.Sent {
 		sent.Places = r.strayed(sent.Places)
 	}
 	r.judge(sent, verdict, out)
+	sent.Injected = r.injected
 	r.found.describe(sent, verdict)
 	return sent
 }
@@ -128,6 +129,8 @@ func behind(places []journey.Watchpoint, node string) int {
 func (r *run) unwatched(p journey.Watchpoint) string {
 	w := r.nodes[p.Node]
 	switch {
+	case r.injected && !p.Reply && p.Port == r.trace.Request.From.Port && p.Port != "":
+		return "the bridge put it out, behind this place"
 	case w == nil:
 		return "no node is known"
 	case w.why != "":

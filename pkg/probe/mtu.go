@@ -39,7 +39,7 @@ func (r *run) sizes(ctx context.Context, s node.Sending, out *outgoing) sweep {
 			s.Packets = append(s.Packets, r.packet.sized(out.count, size))
 			out.count++
 		}
-		err := r.prober().Send(ctx, s)
+		err := r.nodes[r.trace.Request.From.Node].prober.Send(ctx, s)
 		if err != nil && !errors.Is(err, node.ErrNotSent) {
 			out.err = err
 			return sweep{}

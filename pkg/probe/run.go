@@ -94,6 +94,8 @@ type run struct {
 	seen  []sighting
 	ended sync.Once
 	found sweep
+	// injected is set when the sender's bridge put packets out, since its own network cannot be entered.
+	injected bool
 }
 
 // A path is the places of one branch.
@@ -261,12 +263,15 @@ func (r *run) send(ctx context.Context, q Query) outgoing {
 		for i := range q.Count {
 			s.Packets = append(s.Packets, r.packet.bytes(out.count+i))
 		}
-		if out.err = w.prober.Send(ctx, s); out.err != nil {
+		if out.err = r.emit(ctx, w, s); out.err != nil {
 			return out
 		}
 		out.count += q.Count
 		if r.wait(ctx, q.Count) {
-			if q.PathMTU {
+			switch {
+			case q.PathMTU && r.injected:
+				out.err = errors.New("sizes are tried from the sender's own network, and that cannot be entered: it has " + r.trace.Request.From.Port + " on a device without another end")
+			case q.PathMTU:
 				r.found = r.sizes(ctx, s, &out)
 			}
 			break
@@ -275,8 +280,29 @@ func (r *run) send(ctx context.Context, q Query) outgoing {
 	return out
 }
 
-// prober is that of the node that packets are sent from.
-func (r *run) prober() node.Prober { return r.nodes[r.trace.Request.From.Node].prober }
+// emit sends packets from the sender's own network. Where that cannot be entered, as that of a VM, the bridge puts them out as if
+// they came in by the sender's port.
+func (r *run) emit(ctx context.Context, w *watched, s node.Sending) error {
+	in := r.trace.Ingress
+	var err error
+	if !r.injected {
+		err = w.prober.Send(ctx, s)
+		if err == nil || errors.Is(err, node.ErrNotSent) || s.Pod == "" || in == nil || in.Node != w.name {
+			return err
+		}
+	}
+	for i, p := range s.Packets {
+		if i > 0 {
+			sleep(ctx, s.Interval)
+		}
+		out := node.Outgoing{Frame: frameAt(in, p), InPort: in.Port, Actions: "table"}
+		if failed := w.prober.PacketOut(ctx, in.Bridge, []node.Outgoing{out}); failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	r.injected = true
+	return nil
+}
 
 // An outgoing is how many packets were sent, and why not more.
 type outgoing struct {
@@ -325,6 +351,12 @@ func (r *run) back() int {
 			continue
 		}
 		end := p.watchpoints[len(p.watchpoints)-1]
+		for _, w := range slices.Backward(p.watchpoints) {
+			if r.unwatched(w) == "" {
+				end = w
+				break
+			}
+		}
 		indexes := map[int]bool{}
 		for _, s := range r.seen {
 			if end.Reply && at(end, s) || atSender(p.watchpoints[0], s) {

@@ -25,7 +25,8 @@ type tracer struct {
 	views     map[*cluster.Node]*nodeView
 	zones     map[*cluster.Zone]*zoneView
 
-	commands []string // that show the same, in order
+	ingress  *journey.Ingress // where the packet enters a bridge
+	commands []string         // that show the same, in order
 
 	laterHops map[*journey.Direction][]journey.Hop // of a later packet of the same connection
 }

@@ -64,6 +64,17 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (l
 	return start, nil
 }
 
+// ingress returns where a packet that starts here enters a bridge; nil if not by a port.
+func (l *location) ingress() *journey.Ingress {
+	if l.bridge == "" || l.port.Number == 0 {
+		return nil
+	}
+	return &journey.Ingress{
+		Node: l.node.Name, Bridge: l.bridge, Port: int(l.port.Number),
+		SrcMAC: l.packet.Uint("eth_src"), DstMAC: l.packet.Uint("eth_dst"), VLAN: int(l.packet.Uint("dl_vlan") & 0xfff),
+	}
+}
+
 // fromNode starts in a node's network stack.
 func (t *tracer) fromNode(ctx context.Context, from topology.Match, p Packet) (location, *journey.Verdict) {
 	n := t.nodeOf(from)

@@ -51,6 +51,7 @@ func (t *tracer) openflow(ctx context.Context, ask *question, paths int) []journ
 	if failure != nil {
 		return []journey.Branch{neverSent(*failure, ask.packet, journey.OpenFlow)}
 	}
+	t.ingress = start.ingress()
 	var branches []journey.Branch
 	seen := map[string]bool{}
 	paths = max(paths, len(ask.backends))

@@ -33,7 +33,7 @@ func Run(ctx context.Context, c *cluster.Cluster, g *topology.Graph, q Query) (*
 	if q.Observe > 0 {
 		t.observe(ctx, ask, result)
 	}
-	result.Commands, result.Simulated = t.commands, t.simulated
+	result.Commands, result.Simulated, result.Ingress = t.commands, t.simulated, t.ingress
 	result.Complete()
 	return result, notes, nil
 }
