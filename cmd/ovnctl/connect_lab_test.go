@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -116,9 +117,9 @@ func (n *onNode) ovnctl(t *testing.T, args ...string) clusterAnswer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), n.lab.Allow(time.Minute))
 	defer cancel()
-	cmd := n.lab.Program(ctx, n.node, append([]string{self}, args...)...)
+	cmd := n.lab.Program(ctx, n.node, slices.Concat([]string{self}, args, n.lab.Flags())...)
 	cmd.Env = append(cmd.Env, asOvnctl+"=1")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

@@ -61,7 +61,7 @@ func TestTraceFaults(t *testing.T) {
 }
 
 func (f fault) try(t *testing.T, l *lab.Lab) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), lab.Allow(2*time.Minute))
 	defer cancel()
 	if _, err := l.Run(ctx, f.on, "sh", "-ec", f.breaks); err != nil {
 		t.Fatal(err)

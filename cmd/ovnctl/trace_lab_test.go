@@ -25,10 +25,10 @@ import (
 )
 
 // TestTraceTruth traces pairs of two deployments and sends the same packets: verdict and exit code must
-// say what the packets did. The pairs are drawn by a seed, which is printed; OVNCTL_SEED sets it.
+// say what the packets did. The pairs are drawn by a seed, which is printed; OVNCTL_SEED sets it. OVNCTL_PAIRS says how many pairs of each are drawn at least.
 func TestTraceTruth(t *testing.T) {
 	for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN()} {
-		t.Run(topology.Name, func(t *testing.T) { traceTruth(t, topology, "", 60, traceClasses...) })
+		t.Run(topology.Name, func(t *testing.T) { traceTruth(t, topology, "", drawnPairs(t, 60), traceClasses...) })
 	}
 	t.Run("mixed-encapsulation", func(t *testing.T) {
 		traceTruth(t, lab.MixedEncapsulation(), "", 20, "same node", "cross node", "icmp", "tcp", "udp", "ipv6")
@@ -37,7 +37,7 @@ func TestTraceTruth(t *testing.T) {
 
 // traceTruth compares at least pairs pairs on a topology, in every one of the classes.
 func traceTruth(t *testing.T, topology lab.Topology, release string, pairs int, classes ...string) {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), lab.Allow(10*time.Minute))
 	defer cancel()
 	l, err := lab.Up(ctx, topology, lab.Options{Release: release})
 	if err != nil {
@@ -55,7 +55,7 @@ func traceTruth(t *testing.T, topology lab.Topology, release string, pairs int, 
 	}
 	all := slices.DeleteFunc(candidates(topology), func(p tracePair) bool { return !slices.Contains(classes, p.where) })
 	d.draw(ctx, t, all, pairs)
-	d.withoutReplies(ctx, t, all[:min(len(all), 24)])
+	d.withoutReplies(ctx, t, all[:min(len(all), 24, pairs)])
 	d.withoutFlows(ctx, t, all[slices.IndexFunc(all, func(p tracePair) bool { return p.where == "cross node" && !p.v6 })])
 }
 
@@ -64,7 +64,7 @@ func (d *traceDraw) draw(ctx context.Context, t *testing.T, all []tracePair, pai
 	t.Helper()
 	seed := drawSeed(t)
 	t.Logf("seed %d: OVNCTL_SEED=%d draws the same pairs", seed, seed)
-	d.planned, d.count = map[string]int{}, map[string]int{}
+	d.planned, d.count, d.least = map[string]int{}, map[string]int{}, min(quota, pairs/3)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for rest := all; len(rest) > 0 && !d.enough(pairs); {
@@ -83,8 +83,8 @@ func (d *traceDraw) draw(ctx context.Context, t *testing.T, all []tracePair, pai
 		wg.Wait()
 	}
 	for _, class := range d.classes {
-		if d.count[class] < quota {
-			t.Errorf("class %s: %d pairs, want at least %d", class, d.count[class], quota)
+		if d.count[class] < d.least {
+			t.Errorf("class %s: %d pairs, want at least %d", class, d.count[class], d.least)
 		}
 	}
 	t.Logf("%d pairs, %d agree with the packets", d.total, d.agreed)
@@ -96,7 +96,7 @@ func (d *traceDraw) draw(ctx context.Context, t *testing.T, all []tracePair, pai
 // sideBySide is how many pairs are compared at a time: most of it is waiting for packets that do not come.
 const sideBySide = 6
 
-// quota is how many pairs of each class are compared at least.
+// quota is how many pairs of each class are compared at least, unless few are drawn.
 const quota = 6
 
 // traceClasses are the classes of a pair. A pair is in several: by where it goes, by its protocol, by its
@@ -178,6 +178,7 @@ type traceDraw struct {
 	saved   string // offline directory
 	classes []string
 	planned map[string]int // by where they go
+	least   int            // pairs of each class
 	agrees  func(ctx context.Context, t *testing.T, p tracePair, want journey.Outcome) bool
 
 	mu            sync.Mutex
@@ -187,7 +188,7 @@ type traceDraw struct {
 
 func (d *traceDraw) enough(pairs int) bool {
 	for _, class := range d.classes {
-		if d.count[class] < quota {
+		if d.count[class] < d.least {
 			return false
 		}
 	}
@@ -199,7 +200,7 @@ func (d *traceDraw) wanted(p tracePair, pairs int) bool {
 	if d.total < pairs {
 		return len(d.classes) < len(traceClasses) || d.planned[p.where] < pairs/4
 	}
-	missing := func(class string) bool { return slices.Contains(d.classes, class) && d.count[class] < quota }
+	missing := func(class string) bool { return slices.Contains(d.classes, class) && d.count[class] < d.least }
 	return missing("denied") || slices.ContainsFunc(p.classes(), missing)
 }
 
@@ -244,7 +245,7 @@ func (d *traceDraw) liveAndSaved(ctx context.Context, t *testing.T, p tracePair,
 func (d *traceDraw) take(p tracePair, want journey.Outcome) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if want == journey.Delivered && slices.Contains(d.classes, "denied") && d.count["denied"] < quota && d.enoughBut("denied") {
+	if want == journey.Delivered && slices.Contains(d.classes, "denied") && d.count["denied"] < d.least && d.enoughBut("denied") {
 		return false
 	}
 	d.total++
@@ -259,7 +260,7 @@ func (d *traceDraw) take(p tracePair, want journey.Outcome) bool {
 
 func (d *traceDraw) enoughBut(but string) bool {
 	for _, class := range d.classes {
-		if class != but && d.count[class] < quota {
+		if class != but && d.count[class] < d.least {
 			return false
 		}
 	}
@@ -408,7 +409,7 @@ func (d *traceDraw) ovnctl(ctx context.Context, node string, args ...string) res
 	if err != nil {
 		panic(err)
 	}
-	cmd := d.lab.Program(ctx, node, append([]string{self}, args...)...)
+	cmd := d.lab.Program(ctx, node, slices.Concat([]string{self}, args, d.lab.Flags())...)
 	cmd.Env = append(cmd.Env, asOvnctl+"=1")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

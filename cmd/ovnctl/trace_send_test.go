@@ -110,7 +110,7 @@ type sendDraw struct {
 
 // try sends one packet, every other time with a fault on its path.
 func (d *sendDraw) try(t *testing.T, p tracePair, i int) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), lab.Allow(2*time.Minute))
 	defer cancel()
 	name := p.String()
 	pod, isPod := d.lab.Topology.Pod(p.to)

@@ -84,7 +84,7 @@ func (s *scene) until(what string, holds func() bool) {
 // within waits as until does, for what may take longer.
 func (s *scene) within(limit time.Duration, what string, holds func() bool) {
 	s.Helper()
-	deadline := time.Now().Add(limit)
+	deadline := time.Now().Add(s.Allow(limit))
 	for !holds() {
 		if time.Now().After(deadline) {
 			s.Fatalf("waited in vain until %s", what)

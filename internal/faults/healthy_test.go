@@ -42,9 +42,9 @@ func healthyLab(t *testing.T, topology lab.Topology, o lab.Options) {
 // healthyFrom tells what could not be told, too: on a lab a check that never knows is one that never finds.
 func healthyFrom(t *testing.T, l *lab.Lab, host string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), lab.Allow(2*time.Minute))
 	defer cancel()
-	args = append([]string{program, "doctor", "-o", "json"}, args...)
+	args = slices.Concat([]string{program, "doctor", "-o", "json"}, args, l.Flags())
 	if l.Topology.OVN {
 		args = append(args, "--nb", l.NB(), "--sb", l.SB())
 	}

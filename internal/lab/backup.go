@@ -29,7 +29,7 @@ func (s *State) Backup(ctx context.Context, dir string) error {
 				if err := os.MkdirAll(into, 0o755); err != nil {
 					return err
 				}
-				return s.keepOutput(ctx, host, filepath.Join(into, db+".db"), "ovsdb-client", "--timeout=20", "backup", s.socket(host, db), name)
+				return s.keepOutput(ctx, host, filepath.Join(into, db+".db"), "ovsdb-client", "--timeout=120", "backup", s.socket(host, db), name)
 			})
 		}
 	}
@@ -44,10 +44,10 @@ func (s *State) backupNode(ctx context.Context, node, dir string) error {
 		return err
 	}
 	socket := "unix:" + filepath.Join(s.Dir, node, "run/openvswitch/db.sock")
-	if err := s.keepOutput(ctx, node, filepath.Join(dir, "conf.db"), "ovsdb-client", "--timeout=20", "backup", socket, "Open_vSwitch"); err != nil {
+	if err := s.keepOutput(ctx, node, filepath.Join(dir, "conf.db"), "ovsdb-client", "--timeout=120", "backup", socket, "Open_vSwitch"); err != nil {
 		return err
 	}
-	bridges, err := s.Run(ctx, node, "ovs-vsctl", "--timeout=20", "list-br")
+	bridges, err := s.Run(ctx, node, "ovs-vsctl", "--timeout=120", "list-br")
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *State) backupNode(ctx context.Context, node, dir string) error {
 	for _, bridge := range strings.Fields(bridges) {
 		for kind, command := range dumps {
 			file := filepath.Join(dir, fmt.Sprintf("%s-%s.txt", kind, bridge))
-			errs = append(errs, s.keepOutput(ctx, node, file, "ovs-ofctl", "--timeout=20", "-O", "OpenFlow15", command, bridge))
+			errs = append(errs, s.keepOutput(ctx, node, file, "ovs-ofctl", "--timeout=120", "-O", "OpenFlow15", command, bridge))
 		}
 	}
 	return errors.Join(errs...)

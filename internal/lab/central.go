@@ -116,7 +116,7 @@ func (s *State) nbctl(host string) []string {
 	if s.Topology.Zones {
 		remote = s.socket(host, "nb")
 	}
-	return []string{"ovn-nbctl", "--timeout=60", "--db=" + remote}
+	return []string{"ovn-nbctl", "--timeout=120", "--db=" + remote}
 }
 
 // startCentrals starts the databases and ovn-northd; members of a cluster join the first.
@@ -144,7 +144,7 @@ func (s *State) startCentrals(ctx context.Context) error {
 		return nil
 	}
 	for db, port := range map[string]string{"nb": "6641", "sb": "6642"} {
-		if _, err := s.Run(ctx, central, "ovn-"+db+"ctl", "--timeout=60", "--db="+s.sockets(db), "set-connection", "pssl:"+port); err != nil {
+		if _, err := s.Run(ctx, central, "ovn-"+db+"ctl", "--timeout=120", "--db="+s.sockets(db), "set-connection", "pssl:"+port); err != nil {
 			return err
 		}
 	}
@@ -220,7 +220,7 @@ func (s *State) writeNorthbound(ctx context.Context) error {
 	if len(s.Topology.Northbound)+len(s.Topology.Newer) == 0 { // saved, or another writes it
 		return nil
 	}
-	text, err := s.Run(ctx, central, "ovsdb-client", "--timeout=20", "get-schema", s.socket(central, "nb"), "OVN_Northbound")
+	text, err := s.Run(ctx, central, "ovsdb-client", "--timeout=120", "get-schema", s.socket(central, "nb"), "OVN_Northbound")
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@
 //
 // # What it cannot show
 //
-// The kernel datapath (ovs-system, kernel megaflows and conntrack zones), hardware offload, DPDK, and timing of large
-// clusters. ovn-kubernetes' sharing of one address between the node and its gateway router is not modelled: each gateway
-// router has an address of its own on the underlay.
+// Hardware offload, DPDK, and timing of large clusters. The kernel datapath needs a kernel that has it: `lab up --machine` and
+// package machine boot one under QEMU. ovn-kubernetes' sharing of one address between the node and its gateway router is not
+// modelled: each gateway router has an address of its own on the underlay.
 package lab

@@ -186,11 +186,11 @@ func (s *State) startVswitch(ctx context.Context, n Node) error {
 			commands = append(commands, p.plug(s.Topology.Bridge)...)
 		}
 	}
-	if _, err := s.Run(ctx, n.Name, transact(words("ovs-vsctl --timeout=20"), commands)...); err != nil {
+	if _, err := s.Run(ctx, n.Name, transact(words("ovs-vsctl --timeout=120"), s.onDatapath(commands))...); err != nil {
 		return err
 	}
 	// ovs-vsctl succeeds even if ovs-vswitchd could not apply the change.
-	failed, err := s.Run(ctx, n.Name, words("ovs-vsctl --timeout=20 --bare --columns=name,error find Interface error!=[]")...)
+	failed, err := s.Run(ctx, n.Name, words("ovs-vsctl --timeout=120 --bare --columns=name,error find Interface error!=[]")...)
 	if err != nil || failed != "" {
 		return errors.Join(err, fmt.Errorf("%s: interfaces that do not work: %s", n.Name, failed))
 	}
@@ -198,12 +198,26 @@ func (s *State) startVswitch(ctx context.Context, n Node) error {
 		return err
 	}
 	for bridge, flows := range n.OpenFlow {
-		_, err := s.runInput(ctx, n.Name, strings.NewReader(strings.Join(flows, "\n")+"\n"), "ovs-ofctl", "--timeout=20", "-O", "OpenFlow13", "add-flows", bridge, "-")
+		_, err := s.runInput(ctx, n.Name, strings.NewReader(strings.Join(flows, "\n")+"\n"), "ovs-ofctl", "--timeout=120", "-O", "OpenFlow13", "add-flows", bridge, "-")
 		if err != nil {
 			return err
 		}
 	}
 	return s.shell(ctx, n.Name, n.Network...)
+}
+
+// onDatapath returns the commands with the lab's type of datapath in place of the topology's.
+func (s *State) onDatapath(commands [][]string) [][]string {
+	out := make([][]string, len(commands))
+	for i, c := range commands {
+		out[i] = slices.Clone(c)
+		for j, word := range c {
+			if of, ok := strings.CutSuffix(word, "="+userspaceDatapath); ok && (of == "datapath_type" || of == "external_ids:ovn-bridge-datapath-type") {
+				out[i][j] = of + "=" + s.Datapath
+			}
+		}
+	}
+	return out
 }
 
 // plug attaches the node's end of a pod's link to a bridge.

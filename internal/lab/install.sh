@@ -1,8 +1,10 @@
 #!/bin/sh
-# Installs what a lab needs on a Debian machine, if it is missing, without starting the packaged services.
+# install.sh [machine]: installs what a lab needs on a Debian machine, if it is missing, without starting the packaged services;
+# and what boots a machine under QEMU (package machine).
 set -eu
 
 packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables tcpdump openssl ca-certificates python3-openvswitch python3-netaddr python3-pyparsing"
+[ "${1:-}" != machine ] || packages="$packages qemu-system-x86 e2fsprogs openssh-client"
 
 missing=
 for p in $packages; do

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -22,6 +23,40 @@ const (
 	fabric   = "fab"
 	internet = "internet"
 )
+
+// DatapathVariable in the environment is the datapath type of a lab's bridges: netdev, or system for the kernel's on a
+// machine whose kernel has it. See package machine.
+const DatapathVariable = "OVNCTL_LAB_DATAPATH"
+
+// Types of datapath, as in ovs-vswitchd.conf.db(5). Topologies say netdev.
+const (
+	userspaceDatapath = "netdev"
+	kernelDatapath    = "system"
+)
+
+// emulation is how many times slower than others a machine runs that QEMU emulates, on a busy host.
+const emulation = 15
+
+// Allow returns how long to wait here for what takes at most d elsewhere: labs on the kernel datapath run on an emulated machine.
+func (s *State) Allow(d time.Duration) time.Duration { return allow(s.Datapath, d) }
+
+// Allow is [State.Allow] for a lab that is not up yet.
+func Allow(d time.Duration) time.Duration { return allow(os.Getenv(DatapathVariable), d) }
+
+// Flags are the flags of ovnctl by which it is as patient as the lab is slow.
+func (s *State) Flags() []string {
+	if s.Datapath != kernelDatapath {
+		return nil
+	}
+	return []string{"-t", "120"}
+}
+
+func allow(datapath string, d time.Duration) time.Duration {
+	if datapath == kernelDatapath {
+		return d * emulation
+	}
+	return d
+}
 
 // Options configure a lab.
 type Options struct {
@@ -89,7 +124,8 @@ func begin(prefix string, t Topology, release Release, o Options) (*Lab, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &State{Prefix: prefix, Dir: dir, Topology: t, Release: release, Owner: thisProcess(), Cluster: o.Cluster, TLS: o.TLS}
+	s := &State{Prefix: prefix, Dir: dir, Topology: t, Release: release, Owner: thisProcess(), Cluster: o.Cluster, TLS: o.TLS,
+		Datapath: cmp.Or(os.Getenv(DatapathVariable), userspaceDatapath)}
 	l := &Lab{State: s}
 	if err := l.register(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -233,7 +269,7 @@ func (l *Lab) waitForPorts(ctx context.Context, host string) error {
 	for _, p := range l.Topology.Pods {
 		args = append(args, "--", "wait-until", "Logical_Switch_Port", p.Name, "up=true")
 	}
-	if _, err := l.Run(ctx, host, slices.Concat(l.nbctl(host), []string{"--timeout=25"}, args)...); err == nil || ctx.Err() != nil {
+	if _, err := l.Run(ctx, host, slices.Concat(l.nbctl(host), []string{fmt.Sprintf("--timeout=%.0f", l.Allow(25*time.Second).Seconds())}, args)...); err == nil || ctx.Err() != nil {
 		return l.sync(ctx, host, err)
 	}
 	if err := each(l.Topology.Nodes, func(n Node) error { return l.controller(ctx, n, "restart_controller") }); err != nil {

@@ -70,6 +70,9 @@ func ipBatch(ctx context.Context, lines []string) error {
 
 // stubModprobe lets ovs-ctl run without the openvswitch module, which the userspace datapath does not need.
 func (s *State) stubModprobe() error {
+	if s.Datapath == kernelDatapath {
+		return nil
+	}
 	bin := filepath.Join(s.Dir, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		return err
@@ -77,12 +80,13 @@ func (s *State) stubModprobe() error {
 	return os.WriteFile(filepath.Join(bin, "modprobe"), []byte("#!/bin/sh\nexit 0\n"), 0o755)
 }
 
-// Packets from a veth have checksums left to hardware; the userspace datapath considers them bad.
-const checksumsByHand = "for d in /sys/class/net/*; do d=${d##*/}; [ $d = lo ] || { ethtool -K $d tx off >/dev/null 2>&1; ip link set $d up; }; done"
+// Packets from a veth have checksums left to hardware; the userspace datapath considers them bad. Not every device can be told:
+// those that modules of the kernel make in every namespace cannot. Not every name there is a device's.
+const checksumsByHand = "for d in /sys/class/net/*/; do d=${d%/}; d=${d##*/}; [ $d = lo ] || { ethtool -K $d tx off >/dev/null 2>&1 || true; ip link set $d up; }; done"
 
 // With the userspace datapath the kernel also receives what enters a bridge port, here a node's uplink and its pod
 // links. It must not reply there for the bridge's addresses.
-const notTheKernels = "echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore; for d in /sys/class/net/*; do d=${d##*/}; [ $d = lo ] || echo 1 > /proc/sys/net/ipv6/conf/$d/disable_ipv6; done"
+const notTheKernels = "echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore; for d in /sys/class/net/*/; do d=${d%/}; d=${d##*/}; [ $d = lo ] || echo 1 > /proc/sys/net/ipv6/conf/$d/disable_ipv6; done"
 
 // During duplicate address detection a host cannot resolve neighbours, and the lab assigns each address only once.
 const quietIPv6 = "for f in /proc/sys/net/ipv6/conf/*/accept_dad /proc/sys/net/ipv6/conf/*/router_solicitations; do echo 0 > $f; done"

@@ -139,7 +139,7 @@ func (p *probe) attempt(ctx context.Context) error {
 // watch polls the captures until there is a reply, a rejection, or a timeout.
 func (p *probe) watch(ctx context.Context, replies chan reply) error {
 	last := time.Now()
-	for left := patience; left > 0 && ctx.Err() == nil && !p.truth.RoundTrip && !p.truth.Rejected; {
+	for left := p.state.Allow(patience); left > 0 && ctx.Err() == nil && !p.truth.RoundTrip && !p.truth.Rejected; {
 		p.sender.wait(tick)
 		if err := p.look(); err != nil {
 			return err

@@ -49,7 +49,15 @@ type addition struct {
 }
 
 var additions = map[string]addition{
-	Neutron: {"bookworm", []string{"neutron-server", "mariadb-server", "python3-pymysql"}},
+	Neutron:            {"bookworm", []string{"neutron-server", "mariadb-server", "python3-pymysql"}},
+	"machine-bookworm": {"bookworm", bootable},
+	"machine-trixie":   {"trixie", bootable},
+}
+
+// bootable is what a root needs to boot by itself, on which package machine runs labs and the real network services.
+var bootable = []string{
+	"linux-image-cloud-amd64", "systemd", "systemd-sysv", "udev", "dbus", "kmod", "procps", "openssh-server",
+	"ifupdown", "netplan.io", "network-manager", "iproute2", "iputils-ping", "ethtool", "nftables", "openssl", "debootstrap", "xz-utils", "tcpdump", "python3",
 }
 
 // suite returns the suite of a release, and the packages that it has besides.

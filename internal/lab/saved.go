@@ -62,7 +62,7 @@ func (s *State) checkPorts(ctx context.Context, n Node) error {
 	if len(n.Interfaces) == 0 {
 		return nil
 	}
-	out, err := s.Run(ctx, n.Name, "ovs-vsctl", "--timeout=20", "--bare", "--format=table", "--no-headings", "--columns=name,ofport", "list", "Interface")
+	out, err := s.Run(ctx, n.Name, "ovs-vsctl", "--timeout=120", "--bare", "--format=table", "--no-headings", "--columns=name,ofport", "list", "Interface")
 	if err != nil {
 		return err
 	}

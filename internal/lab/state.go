@@ -26,6 +26,7 @@ type State struct {
 	Release  Release
 	Cluster  int // see [Options]
 	TLS      bool
+	Datapath string  // type of all bridges: netdev or system
 	Owner    Process // the lab ends with it; zero: the lab stays until taken down
 	Keeper   Process
 }

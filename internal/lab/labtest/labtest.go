@@ -71,7 +71,7 @@ func lastWords(l *lab.Lab) string {
 
 func up(tb testing.TB, ctx context.Context, t lab.Topology, o lab.Options) *lab.Lab {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, lab.Allow(5*time.Minute))
 	defer cancel()
 	start := time.Now()
 	l, err := lab.Up(ctx, t, o)

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/machine"
 	"github.com/ovnctl/ovnctl/internal/lab/replay"
 )
 
@@ -50,6 +51,7 @@ func (c commandEnded) Error() string { return fmt.Sprintf("exit status %d", int(
 
 func newUp() *cobra.Command {
 	var topology, from string
+	var inMachine bool
 	o := lab.Options{Detach: true}
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -59,6 +61,9 @@ func newUp() *cobra.Command {
 			t, ok := topologies()[topology]
 			if !ok {
 				return fmt.Errorf("topology %s: not found; one of %v", topology, names())
+			}
+			if inMachine {
+				return upInMachine(cmd.Context(), cmd.OutOrStdout(), topology, o)
 			}
 			if from != "" {
 				saved, release, err := replay.Load(cmd.Context(), from)
@@ -75,6 +80,8 @@ func newUp() *cobra.Command {
 	cmd.Flags().StringVar(&o.Release, "release", "", "whose packages to run: system, or the name of a Debian release (default system, or what the saved deployment ran)")
 	cmd.Flags().IntVar(&o.Cluster, "cluster", 0, "members of the RAFT clusters that serve the databases (default: single servers)")
 	cmd.Flags().BoolVar(&o.TLS, "tls", false, "serve the databases over TLS only")
+	cmd.Flags().BoolVar(&inMachine, "machine", false, "bring it up on the kernel datapath, in a machine of its own under QEMU")
+	cmd.MarkFlagsMutuallyExclusive("machine", "from")
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "where the lab lives; must not exist (default a new directory in /tmp)")
 	return cmd
 }
@@ -114,7 +121,12 @@ func newDown() *cobra.Command {
 		Use:   "down DIR",
 		Short: "Take a lab down",
 		Args:  cobra.ExactArgs(1),
-		RunE:  func(_ *cobra.Command, args []string) error { return lab.Down(args[0]) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if machine.Runs(args[0]) {
+				return machine.Stop(args[0])
+			}
+			return lab.Down(args[0])
+		},
 	}
 }
 
