@@ -42,9 +42,6 @@ type stage struct {
 var program string
 
 func TestMain(m *testing.M) {
-	if program = os.Getenv("OVNCTL_PROGRAM"); program != "" { // built elsewhere: a machine under test has no Go
-		os.Exit(m.Run())
-	}
 	dir, err := os.MkdirTemp("", "ovnctl-faults-")
 	if err != nil {
 		panic(err)

@@ -5,18 +5,19 @@ key=$2
 
 echo machine >"$root/etc/hostname"
 printf '127.0.0.1 localhost\n127.0.1.1 machine\n::1 localhost\n' >"$root/etc/hosts"
-printf '/dev/nvme0n1 / ext4 noatime 0 1\n/dev/vda /payload ext4 noatime,nofail,x-systemd.device-timeout=20 0 2\n' >"$root/etc/fstab"
+printf '/dev/nvme0n1 / ext4 noatime 0 1\n/dev/vda /payload ext4 noatime,nofail,x-systemd.device-timeout=15min 0 2\n' >"$root/etc/fstab"
 mkdir -p "$root/payload" "$root/root/.ssh" "$root/etc/systemd/system" "$root/etc/systemd/network" "$root/etc/NetworkManager/conf.d" "$root/etc/sysctl.d"
 chmod 700 "$root/root/.ssh"
 printf '%s\n' "$key" >"$root/root/.ssh/authorized_keys"
 
 # The labs and tests start what they need: at boot nothing configures the network or starts Open vSwitch and OVN.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
-for unit in openvswitch-switch ovsdb-server ovs-vswitchd ovn-central ovn-host NetworkManager systemd-networkd networking; do
+rm -f "$root"/etc/systemd/system/ovn-*.service
+for unit in openvswitch-switch ovn-central ovn-host ssh NetworkManager systemd-networkd networking; do
 	chroot "$root" systemctl disable -q "$unit" 2>/dev/null || true
 done
 for unit in systemd-networkd-wait-online NetworkManager-wait-online apt-daily.timer apt-daily-upgrade.timer man-db.timer dpkg-db-backup.timer \
-	e2scrub_all.timer e2scrub_reap fstrim.timer systemd-timesyncd getty@tty1 getty-static ovn-ovsdb-server-nb ovn-ovsdb-server-sb ovn-northd ovn-controller; do
+	e2scrub_all.timer e2scrub_reap fstrim.timer systemd-timesyncd getty@tty1 getty-static; do
 	case $unit in *.*) ;; *) unit=$unit.service ;; esac
 	ln -sf /dev/null "$root/etc/systemd/system/$unit"
 done
@@ -29,12 +30,12 @@ cat >"$root/etc/systemd/system/mgmt.service" <<'U'
 [Unit]
 Description=The way into this machine
 DefaultDependencies=no
-BindsTo=sys-subsystem-net-devices-mgmt.device
-After=sys-subsystem-net-devices-mgmt.device local-fs.target
+After=local-fs.target
 Conflicts=shutdown.target
 Before=shutdown.target
 
 [Service]
+ExecStartPre=sh -c 'until ip link show mgmt; do sleep 1; done'
 ExecStartPre=ip link set lo up
 ExecStartPre=ip link set mgmt up
 ExecStartPre=ip addr replace 10.0.3.15/24 dev mgmt
@@ -42,6 +43,7 @@ ExecStart=/usr/sbin/sshd -D -o PidFile=none -o ListenAddress=10.0.3.15:22 -o Use
 RuntimeDirectory=sshd
 RuntimeDirectoryPreserve=yes
 KillMode=process
+TimeoutStartSec=infinity
 Restart=on-failure
 
 [Install]
