@@ -228,7 +228,7 @@ func (m *Machine) Stop() error {
 	return err
 }
 
-// Stop ends the machine whose directory this is, whichever process booted it, and removes what it left there.
+// Stop ends the machine whose directory this is, whichever process booted it, and removes its files there.
 func Stop(dir string) error {
 	c, err := net.DialTimeout("unix", filepath.Join(dir, "monitor"), 5*time.Second)
 	if err != nil {
@@ -242,7 +242,10 @@ func Stop(dir string) error {
 		return err
 	}
 	_, _ = io.Copy(io.Discard, c) // QEMU closes it when it ends
-	return os.RemoveAll(filepath.Join(dir, "payload"))
+	for _, name := range []string{"payload", "console", "monitor", "qemu.log", "enter"} {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
+	}
+	return err
 }
 
 // Runs reports whether dir is the directory of a machine.

@@ -22,7 +22,7 @@ func upInMachine(ctx context.Context, w io.Writer, topology string, o lab.Option
 	if err != nil {
 		return err
 	}
-	payload := filepath.Join(dir, "programs")
+	payload := filepath.Join(dir, programs)
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -46,6 +46,19 @@ func upInMachine(ctx context.Context, w io.Writer, topology string, o lab.Option
 	}
 	fmt.Fprintf(w, "run a command there: %[1]s/enter /tmp/lab/enter node1 ovs-dpctl show; end the machine: lab down %[1]s\n", dir)
 	return nil
+}
+
+// programs is the folder, in the directory of a machine, that is its payload.
+const programs = "programs"
+
+// downWithMachine ends a machine and the lab in it, and removes its directory.
+func downWithMachine(dir string) error {
+	err := errors.Join(machine.Stop(dir), os.RemoveAll(filepath.Join(dir, programs)))
+	if err != nil {
+		return err
+	}
+	_ = os.Remove(filepath.Join(dir, "ssh")) // the connection that enter shares goes by itself, but later
+	return os.Remove(dir)
 }
 
 // machineDir makes the directory of a machine.

@@ -123,7 +123,7 @@ func newDown() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if machine.Runs(args[0]) {
-				return machine.Stop(args[0])
+				return downWithMachine(args[0])
 			}
 			return lab.Down(args[0])
 		},
