@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -85,7 +86,21 @@ func (p *Pass) ZonesOf(h *snapshot.Host) iter.Seq[*snapshot.Zone] {
 }
 
 // Own reports whether repairs that name a database mean that of a zone: the one that this host belongs to.
-func (p *Pass) Own(z *snapshot.Zone) bool { return z == nil || z == p.Zones[0] }
+func (p *Pass) Own(z *snapshot.Zone) bool {
+	if len(p.Zones) > 1 && p.Local() != nil {
+		return z == p.Local().Zone()
+	}
+	return z == nil || z == p.Zones[0]
+}
+
+// RepairAt offers a repair of what is on a host: for another one than ovnctl runs on, as the command to run there.
+func (p *Pass) RepairAt(f *Finding, h *snapshot.Host, call *fixes.Call) {
+	if here := p.Local(); here == nil || here == h {
+		f.Fix = call
+		return
+	}
+	f.Next = "on " + h.Name + ": " + call.Command()
+}
 
 // Northbounds yields the zones whose Northbound can be read; the others' is reported as unknown.
 func (p *Pass) Northbounds() iter.Seq2[*snapshot.Zone, *facts.Logical] {

@@ -103,26 +103,25 @@ func leading(m *snapshot.Member, repair string) error {
 	return fixes.Refuse("bring the cluster's other members up first", "%s has no leader", m.Database)
 }
 
-// zoneOf returns the first zone whose database is reachable, and that database.
+// zoneOf returns the zone whose database a repair of this host means, and that database. Each zone has a database of that
+// name: with several of them it is the one of this host, also if that cannot be read.
 func zoneOf(d *snapshot.Deployment, database string) (*snapshot.Zone, ovsdb.Reader, error) {
-	var first error
-	for _, z := range d.Zones {
-		open := z.SB
-		if database == "OVN_Northbound" {
-			open = z.NB
-		}
-		db, err := open()
-		if err == nil {
-			return z, db, nil
-		}
-		if first == nil {
-			first = err
-		}
+	if len(d.Zones) == 0 {
+		return nil, nil, fmt.Errorf("no %s was read", database)
 	}
-	if first == nil {
-		first = fmt.Errorf("no %s was read", database)
+	z, h := d.Zones[0], d.Local()
+	if len(d.Zones) > 1 {
+		if h == nil || h.Zone() == nil {
+			return nil, nil, fixes.Refuse("run it on a node of the zone", "there are %d zones, each with its own %s, and this host is a node of none that was read", len(d.Zones), database)
+		}
+		z = h.Zone()
 	}
-	return nil, nil, first
+	open := z.SB
+	if database == "OVN_Northbound" {
+		open = z.NB
+	}
+	db, err := open()
+	return z, db, err
 }
 
 // globalTable returns the table with the one row about the database itself.

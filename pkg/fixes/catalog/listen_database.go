@@ -8,6 +8,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -19,13 +20,17 @@ var ListenDatabase = &fixes.Repair{
 Adds a Connection row to those that exist: pssl:6641 or pssl:6642 if the server has a
 key and a certificate, else ptcp: with the same port, which lets everybody who reaches
 the port change everything. TARGET says otherwise: ptcp:6642:172.30.0.2, for instance,
-listens on one address only.`,
+listens on one address only. With several zones (OVN interconnect) it changes the
+database of this host's zone, and refuses if that zone is this host alone.`,
 	Params: []fixes.Param{databaseParam, {Name: "TARGET", Doc: "pssl:PORT[:ADDRESS] or ptcp:PORT[:ADDRESS]", Optional: true}},
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "db-not-listening-tcp",
 	Plan: onConnections(func(z *snapshot.Zone, database string, rows []snapshot.Connection, a fixes.Args) (*fixes.Plan, error) {
-		target, err := listenTarget(z.Deployment(), database, a["TARGET"])
+		if err := neededByOthers(z, database); err != nil {
+			return nil, err
+		}
+		target, err := listenTarget(z, database, a["TARGET"])
 		if err != nil {
 			return nil, err
 		}
@@ -50,6 +55,19 @@ listens on one address only.`,
 		}
 		return plan, nil
 	}),
+}
+
+// neededByOthers refuses for a zone of one node: all its clients are there, and other zones never read its databases.
+func neededByOthers(z *snapshot.Zone, database string) error {
+	south, err := z.Southbound()
+	if err != nil || !slices.ContainsFunc(south.Chassis, func(c sb.Chassis) bool { return c.OtherConfig["is-remote"] == "true" }) {
+		return nil // not seen, or no zone of several
+	}
+	own := slices.Collect(south.OwnChassis())
+	if len(own) != 1 {
+		return nil
+	}
+	return fixes.Refuse("", "this zone's %s serves one node, %s, whose daemons reach it at its local socket; the nodes of other zones have databases of their own", database, own[0].Hostname)
 }
 
 // listenStep adds a connection, or changes the one with the same port: a server cannot listen on it twice.
@@ -109,7 +127,7 @@ func listensAt(d *snapshot.Deployment, database, port string) string {
 }
 
 // listenTarget returns the target to listen on: the given one, else pssl: if the server has a certificate, else ptcp:.
-func listenTarget(d *snapshot.Deployment, database, given string) (string, error) {
+func listenTarget(z *snapshot.Zone, database, given string) (string, error) {
 	if given != "" {
 		if !passive(given) {
 			return "", fmt.Errorf("%q: a server listens at ptcp:PORT[:ADDRESS] or pssl:PORT[:ADDRESS]", given)
@@ -120,12 +138,7 @@ func listenTarget(d *snapshot.Deployment, database, given string) (string, error
 	if database == "OVN_Northbound" {
 		port = "6641"
 	}
-	for _, z := range d.Zones {
-		if z.HasSSL(database) {
-			return "pssl:" + port, nil
-		}
-	}
-	if hasCertificate(d.Local(), database) {
+	if z.HasSSL(database) || hasCertificate(z.Deployment().Local(), database) {
 		return "pssl:" + port, nil
 	}
 	return "ptcp:" + port, nil

@@ -25,7 +25,7 @@ The daemons of a newer release run on it, but features that need new columns do 
 			if reported[s.Database] || !s.Host.Local {
 				continue
 			}
-			for z := range p.EachZone() {
+			for z := range p.ZonesOf(s.Host) {
 				if db, err := doctor.DatabaseReader(z, s.Database); err == nil {
 					reported[s.Database] = oldSchema(p, s.Host, db, s.Object(), s.Also())
 				}
@@ -54,7 +54,7 @@ func oldSchema(p *doctor.Pass, h *snapshot.Host, db ovsdb.Reader, object doctor.
 	if !release.Older(db.Version(), version) {
 		return false
 	}
-	p.Report(doctor.Finding{
+	f := doctor.Finding{
 		Result: doctor.Warning,
 		Object: object,
 		Also:   append(also, doctor.DatabaseObject(db.Name())),
@@ -66,8 +66,9 @@ func oldSchema(p *doctor.Pass, h *snapshot.Host, db ovsdb.Reader, object doctor.
 		},
 		Cause:  "the packages were upgraded, but the database was not converted: its server was not restarted, or not by ovn-ctl or ovs-ctl",
 		Effect: "features that need new columns do not work, without an error",
-		Fix:    catalog.UpgradeDatabase.With(db.Name()),
-	})
+	}
+	p.RepairAt(&f, h, catalog.UpgradeDatabase.With(db.Name()))
+	p.Report(f)
 	return true
 }
 
