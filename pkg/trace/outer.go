@@ -25,8 +25,8 @@ type tunnelled struct {
 
 // netdev reports whether a node's switch runs in userspace: then Open vSwitch itself encapsulates, with routes,
 // neighbours and tunnel ends of its own, and the host's packet filter does not see tunnel packets.
-func (r *run) netdev(v *nodeView) bool {
-	b := r.bridgeOn(v.Name, v.names.Bridge)
+func (t *tracer) netdev(v *nodeView) bool {
+	b := t.bridgeOn(v.Name, v.names.Bridge)
 	return b != nil && b.DatapathType == "netdev"
 }
 

@@ -115,7 +115,7 @@ func (t *tracer) sends(ctx context.Context, v *nodeView, link string, p packet.T
 	if route.Via.IsValid() {
 		hop = route.Via
 	}
-	if c, wrong := t.nextHop(v, link, w.pod, hop, !route.Via.IsValid()); wrong {
+	if c, wrong := t.nextHop(v, link, w.pod, hop, !route.Via.IsValid()); wrong && !t.hostReceives(ctx, v, link, hop, c.MAC) {
 		return v.inWorkload(link, journey.Dropped, c)
 	}
 	return v.filtered(link, w.pod, p, reply, false)
@@ -148,6 +148,18 @@ func (t *tracer) nextHop(v *nodeView, link string, pod *node.PodNet, hop netip.A
 		}
 	}
 	return c, true
+}
+
+// hostReceives reports whether what a workload sends to a MAC address is received by its node itself, at the node's end of
+// the link. In userspace, Open vSwitch gets copies of the packets, and the node's kernel has them, too: it answers there
+// for any of its addresses.
+func (t *tracer) hostReceives(ctx context.Context, v *nodeView, link string, a netip.Addr, mac string) bool {
+	network, err := v.net(ctx)
+	if err != nil || mac == "" || !t.netdev(v) {
+		return false
+	}
+	return slices.ContainsFunc(network.Links, func(l node.Link) bool { return l.Name == link && strings.EqualFold(l.MAC, mac) }) &&
+		slices.ContainsFunc(network.Addresses, func(x node.Address) bool { return x.Prefix.Addr() == a })
 }
 
 // onSwitch reports whether something on a port's switch may answer for an address, and the MAC addresses of the ports
