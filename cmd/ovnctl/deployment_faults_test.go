@@ -21,6 +21,7 @@ import (
 func TestDeploymentFaults(t *testing.T) {
 	for _, f := range []struct {
 		deployment, name string
+		zone             string // whose Northbound is changed, if there are several
 		change           string // "TABLE COLUMN=VALUE; …": the rows are deleted, or changed by to
 		to               row
 		check, title     string
@@ -48,11 +49,21 @@ func TestDeploymentFaults(t *testing.T) {
 			check: "acl-drops", title: "the port group of NetworkPolicy bank/allow-shop has no rules"},
 		{deployment: "kube-ovn", name: "no port to the physical network", change: "Logical_Switch_Port name=localnet.external",
 			check: "dangling-router-link", title: "switch external, through which router tenant-a reaches the outside, has no port to the physical network"},
+		{deployment: "ovn-kubernetes", name: "no port group of a policy in a zone", zone: "ovn-worker", change: "Port_Group external_ids=default-network-controller:NetworkPolicy:bank:allow-shop; ACL external_ids=bank:allow-shop",
+			check: "ovnk-zones-differ", title: "NetworkPolicy bank/allow-shop lacks port group and rule in zone ovn-worker; the other 2 zones have it"},
+		{deployment: "ovn-kubernetes", name: "another rule of an egress firewall in a zone", zone: "ovn-worker", change: "ACL external_ids=EgressFirewall", to: row{"action": "allow"},
+			check: "ovnk-zones-differ", title: "EgressFirewall fence/default has another rule in zone ovn-worker than in the other 2 zones"},
+		{deployment: "ovn-kubernetes", name: "no service in a zone", zone: "ovn-control-plane", change: "Load_Balancer name=Service_shop/web_TCP_cluster",
+			check: "ovnk-zones-differ", title: "Service shop/web lacks load balancer in zone ovn-control-plane"},
+		{deployment: "ovn-kubernetes", name: "no port of another zone", zone: "ovn-control-plane", change: "Logical_Switch_Port name=tstor-ovn-worker",
+			check: "ic-transit-broken", title: "port tstor-ovn-worker of another zone is missing on transit switch transit_switch in zone ovn-control-plane"},
+		{deployment: "ovn-kubernetes", name: "egress IP of another node", zone: "ovn-control-plane", change: "NAT external_ids=exit-ip_exit/walker",
+			check: "ovnk-egressip-stale", title: "EgressIP exit-ip leads exit/walker to 100.88.0"},
 	} {
 		t.Run(f.deployment+" "+f.name, func(t *testing.T) {
 			dir := unpackedDir(t, deployments[f.deployment].file)
 			for change := range strings.SplitSeq(f.change, "; ") {
-				amend(t, filepath.Join(dir, "nb.db"), change, f.to)
+				amend(t, filepath.Join(dir, f.zone, "nb.db"), change, f.to)
 			}
 			var found []doctor.Finding
 			for _, x := range examined(t, dir).Findings {

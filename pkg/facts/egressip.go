@@ -24,6 +24,12 @@ type EgressRow struct {
 	Stale    string     // why it is not needed; empty if needed or unknown
 	Conflict *EgressRow // another row that gives the pod another address
 	Foreign  bool       // the pod may be in another zone
+	Unserved *Unserved  // of a policy: where it leads is no row for its pod; nil if there is, or unknown
+}
+
+// An Unserved is a next hop of an egress IP's policy that translates nothing for the pod.
+type Unserved struct {
+	Nexthop, Port, Zone string
 }
 
 // EgressRows returns the rows of a zone's egress IPs, with stale ones marked.
@@ -59,7 +65,55 @@ func EgressRows(d *snapshot.Deployment, north *snapshot.Northbound) []EgressRow 
 		rows[i].judge(pods, subnets)
 	}
 	findConflicts(rows)
+	findUnserved(d, north, rows)
 	return rows
+}
+
+// findUnserved finds policies that lead to the gateway of a node that was read, and that has no row of the egress IP for
+// the pod. A next hop that no router has is on a host, which translates itself.
+func findUnserved(d *snapshot.Deployment, own *snapshot.Northbound, rows []EgressRow) {
+	type place struct {
+		port, zone string
+		north      *snapshot.Northbound
+	}
+	at := map[netip.Addr]place{}
+	add := func(zone string, north *snapshot.Northbound) {
+		for _, p := range north.RouterPorts {
+			for _, text := range p.Networks {
+				if n, err := netip.ParsePrefix(text); err == nil {
+					at[n.Addr()] = place{p.Name, zone, north}
+				}
+			}
+		}
+	}
+	for _, z := range d.Zones {
+		if north, err := z.Northbound(); err == nil && north != own {
+			add(z.Name, north)
+		}
+	}
+	add("", own)
+	for i := range rows {
+		r := &rows[i]
+		if r.Table == "NAT" || r.Stale != "" {
+			continue
+		}
+		for hop := range strings.SplitSeq(r.Egress, ",") {
+			a, err := netip.ParseAddr(hop)
+			to, known := at[a]
+			if err == nil && known && !translates(to.north, r) {
+				r.Unserved = &Unserved{hop, to.port, to.zone}
+				break
+			}
+		}
+	}
+}
+
+// translates reports whether a Northbound has the NAT of a policy's egress IP for its pod.
+func translates(north *snapshot.Northbound, r *EgressRow) bool {
+	return slices.ContainsFunc(north.NAT, func(n nb.NAT) bool {
+		name, _, ok := egressOwner(n.ExternalIDs)
+		return ok && name == r.Name && n.Type == "snat" && n.LogicalIP == r.PodIP
+	})
 }
 
 // egressOwner parses the external_ids of an egress IP's row: owner-type and EGRESSIP_NAMESPACE/POD, or before

@@ -1,10 +1,11 @@
 # Sourced by faults-KIT.sh: makes faults on a running kit, one at a time, and verifies that `ovnctl doctor` finds each, with
 # nothing beside it that it does not explain, and nothing once it is healed.
 #
-#   fault NAME CHECK TITLE MAKE [HEAL]
+#   fault NAME CHECK TITLE MAKE [HEAL [PACKET]]
 #
 # TITLE is a regular expression that the finding's title matches. MAKE and HEAL are shell text. The rows of the Northbound
-# are put back without a HEAL.
+# are put back without a HEAL. PACKET is what `ovnctl trace` must be right about while the fault is there: the arguments of
+# the kit's function sent, then, behind "|", a regular expression for what trace prints if the packet is lost.
 
 set -uo pipefail
 
@@ -19,6 +20,7 @@ made=0 failed=()
 export NB=$kit/central/ovnrun/ovnnb_db.sock
 
 on() { "$kit/on" "$@" </dev/null; }
+asked() { on central "$ovnctl" --nb "$nb" --sb "$sb" --node-exec "$kit/on {hostname}" "$@"; }
 nbctl() { on central ovn-nbctl --timeout=60 --wait=hv "$@"; }
 
 # found N [CHECK TITLE]: asks doctor up to N times for the fault, or for health.
@@ -26,7 +28,7 @@ found() {
 	local tries=$1 i
 	shift
 	for ((i = 0; i < tries; i++)); do
-		on central "$ovnctl" --nb "$nb" --sb "$sb" --node-exec "$kit/on {hostname}" doctor -o json >"$work/report" 2>"$work/errors"
+		asked doctor -o json >"$work/report" 2>"$work/errors"
 		"$here/found.py" "$@" <"$work/report" >"$work/says" && return 0
 		sleep 2
 	done
@@ -48,16 +50,35 @@ started() {
 	on "$1" "${words[@]}"
 }
 
+# followed PACKET: compares trace with the packet.
+followed() {
+	[ -n "$1" ] || return 0
+	local words real=1 said
+	read -r -a words <<<"${1%%|*}"
+	sent "${words[@]}" >/dev/null 2>&1 && real=0
+	traced "${words[@]}" >"$work/trace" 2>&1
+	said=$?
+	if [ $said != $real ]; then
+		echo "NOT EXPECTED: trace says $said, the packet $real: $(head -n 3 "$work/trace")"
+	elif [ $real = 1 ] && ! grep -Eq -- "${1#*|}" "$work/trace"; then
+		echo "NOT EXPECTED: trace names not ${1#*|}: $(head -n 3 "$work/trace")"
+	else
+		echo "; trace agrees: $(head -n 1 "$work/trace")"
+		return 0
+	fi
+	return 1
+}
+
 fault() {
-	local name=$1 check=$2 title=$3 make=$4 heal=${5:-}
+	local name=$1 check=$2 title=$3 make=$4 heal=${5:-} packet=${6:-}
 	if [ ${#only[@]} -gt 0 ] && ! [[ " ${only[*]} " == *" $name "* ]]; then return; fi
 	made=$((made + 1))
 	"$here/rows.py" save "$work/rows" || exit 1
 	if ! eval "$make" >"$work/output" 2>&1; then
 		printf 'FAIL  %-28s could not be made: %s\n' "$name" "$(tail -n 1 "$work/output")"
 		failed+=("$name")
-	elif found 20 "$check" "$title" && sleep 5 && found 1 "$check" "$title"; then
-		printf 'ok    %-28s %-28s %s\n' "$name" "$check" "$(cat "$work/says")"
+	elif found 20 "$check" "$title" && sleep 5 && found 1 "$check" "$title" && followed "$packet" >>"$work/says"; then
+		printf 'ok    %-28s %-28s %s\n' "$name" "$check" "$(paste -sd' ' "$work/says")"
 	else
 		printf 'FAIL  %-28s %-28s\n' "$name" "$check"
 		sed 's/^/        /' "$work/says" "$work/errors"

@@ -79,6 +79,7 @@ var All = []*doctor.Check{
 	cms.KubeOvnOvn0Wrong,
 	cms.OVNKJoinSubnetOverlap,
 	cms.OVNKEgressipStale,
+	cms.OVNKZonesDiffer,
 	cms.NeutronPortDownOvnUp,
 	cms.NeutronRowsMissing,
 	ovs.VSwitchdNotRunning,

@@ -1,6 +1,7 @@
 package cms
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -21,7 +22,8 @@ var OVNKEgressipStale = &doctor.Check{
 	Doc: `A stale row of an EgressIP remains
 
 OVN-Kubernetes writes a NAT and a policy row for each pod of an EgressIP. With a stale row the
-next pod that gets the address leaves the cluster with the wrong address.`,
+next pod that gets the address leaves the cluster with the wrong address. A policy that leads to
+a node without the NAT row is stale, too.`,
 	Run: func(p *doctor.Pass) {
 		rows := 0
 		for _, l := range p.Northbounds() {
@@ -56,6 +58,17 @@ func egressRow(p *doctor.Pass, r facts.EgressRow) {
 		f.Evidence = append(f.Evidence, doctor.NB(r.Conflict.Table, doctor.Short(r.Conflict.UUID)).Says(r.Conflict.Says))
 		f.Effect = "a connection gets one of the two; which one is undefined"
 		f.Next = "find the assigned one: kubectl get egressip -o wide; then restart ovnkube-node on the node, which rewrites the rows"
+	case r.Unserved != nil:
+		where := "router port " + r.Unserved.Port
+		if r.Unserved.Zone != "" {
+			where += " in zone " + r.Unserved.Zone
+		}
+		f.Reason = "unserved"
+		f.Title = fmt.Sprintf("EgressIP %s leads %s to %s (%s), where no row translates it", r.Name, cmp.Or(r.Pod, r.PodIP), r.Unserved.Nexthop, where)
+		f.Evidence = append(f.Evidence, doctor.NB("NAT", "").Says(fmt.Sprintf("none of EgressIP %s with logical_ip=%s there", r.Name, r.PodIP)))
+		f.Cause = "the EgressIP is on another node now, or the NAT row was deleted"
+		f.Effect = "the pod's packets to the outside are lost, or leave with another address"
+		f.Next = "the assigned node: kubectl get egressip " + r.Name + " -o wide; restart ovnkube there and on the pod's node: it writes the rows of its zone again"
 	default:
 		return
 	}

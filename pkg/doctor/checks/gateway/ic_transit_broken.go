@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,6 +29,7 @@ ports of the other zones on it, and their gateways as remote chassis.`,
 		for z := range p.EachZone() {
 			transits += transitSwitches(p, z, keys)
 		}
+		missingPorts(p)
 		daemons := 0
 		var ic *interconnection
 		for _, h := range p.Hosts {
@@ -158,6 +160,75 @@ func remotePorts(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, t
 			}
 		}
 		p.Report(f)
+	}
+}
+
+// A transitPort is a port of a transit switch, by what is the same in all zones.
+type transitPort struct{ ts, name string }
+
+// transitPorts returns the transit switches of a zone, and the types of their ports.
+func transitPorts(z *snapshot.Zone) (map[string]*nb.LogicalSwitch, map[transitPort]string) {
+	switches, types := map[string]*nb.LogicalSwitch{}, map[transitPort]string{}
+	north, err := z.Northbound()
+	if err != nil {
+		return nil, nil
+	}
+	on := map[ovsdb.UUID]string{}
+	for s := range doctor.Each(north.Switches) {
+		if ts := s.OtherConfig["interconn-ts"]; ts != "" {
+			switches[ts] = s
+			for _, id := range s.Ports {
+				on[id] = ts
+			}
+		}
+	}
+	for port := range doctor.Each(north.SwitchPorts) {
+		if ts := on[port.UUID]; ts != "" {
+			types[transitPort{ts, port.Name}] = cmp.Or(port.Type, "vif")
+		}
+	}
+	return switches, types
+}
+
+// missingPorts reports ports that a transit switch lacks in a zone, while the zone that has the port and a third one know it.
+func missingPorts(p *doctor.Pass) {
+	switches := make([]map[string]*nb.LogicalSwitch, len(p.Zones))
+	types := make([]map[transitPort]string, len(p.Zones))
+	home, third := map[transitPort]bool{}, map[transitPort]string{}
+	for i, z := range p.Zones {
+		switches[i], types[i] = transitPorts(z)
+		for port, kind := range types[i] {
+			if kind == "remote" {
+				third[port] = z.Name
+			} else {
+				home[port] = true
+			}
+		}
+	}
+	at := 0
+	for z := range p.EachZone() {
+		for port, other := range third {
+			if s := switches[at][port.ts]; s != nil && home[port] && types[at][port] == "" {
+				p.Report(missingPort(z, s, port, other))
+			}
+		}
+		at++
+	}
+}
+
+func missingPort(z *snapshot.Zone, s *nb.LogicalSwitch, port transitPort, other string) doctor.Finding {
+	return doctor.Finding{
+		Object: switchObject(s.Name),
+		Also:   []doctor.Object{zoneObject(z.Name), doctor.PortObject(port.name)},
+		Reason: "no-port",
+		Title:  fmt.Sprintf("port %s of another zone is missing on transit switch %s in %s", port.name, port.ts, zoneLabel(z.Name)),
+		Evidence: []doctor.Evidence{
+			doctor.NBRow("Logical_Switch", s.UUID, "%s in %s: no port %s", s.Name, zoneLabel(z.Name), port.name),
+			doctor.NB("Logical_Switch_Port", port.name).Says("type=remote in " + zoneLabel(other)),
+		},
+		Cause:  "somebody deleted the row, or what connects the zones (ovn-ic, ovnkube) failed to write it",
+		Effect: "packets of this zone to that port are dropped: it has no next hop",
+		Next:   "have it written again: restart ovnkube on the node of " + zoneLabel(z.Name) + ", or ovn-ic there",
 	}
 }
 
