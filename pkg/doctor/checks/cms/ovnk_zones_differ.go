@@ -2,6 +2,7 @@ package cms
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -125,7 +126,7 @@ func (c *clusterRows) compare(p *doctor.Pass, others []clusterRows) {
 		}
 	}
 	const restart = "restart ovnkube on its node: it writes the rows of its zone again"
-	for owner, rows := range lacks {
+	for owner, rows := range sorted(lacks) {
 		f := c.finding(owner, "lacks", append(rows, differs[owner]...), others)
 		f.Title = fmt.Sprintf("%s lacks %s in zone %s; the other %d zones have it", owner, rowsText(rows), c.zone, len(others))
 		f.Cause = "somebody deleted the rows, or the zone's ovnkube failed to write them"
@@ -138,7 +139,7 @@ func (c *clusterRows) compare(p *doctor.Pass, others []clusterRows) {
 		delete(differs, owner)
 		delete(left, owner)
 	}
-	for owner, rows := range differs {
+	for owner, rows := range sorted(differs) {
 		f := c.finding(owner, "differs", rows, others)
 		f.Title = fmt.Sprintf("%s has another %s in zone %s than in the other %d zones", owner, rowsText(rows), c.zone, len(others))
 		f.Cause = "somebody changed the rows, or the zone's ovnkube does not follow"
@@ -147,7 +148,7 @@ func (c *clusterRows) compare(p *doctor.Pass, others []clusterRows) {
 		p.Report(f)
 		delete(left, owner)
 	}
-	for owner, rows := range left {
+	for owner, rows := range sorted(left) {
 		f := c.finding(owner, "left", rows, others)
 		f.Result = doctor.Warning
 		f.Title = fmt.Sprintf("zone %s has %s of %s; the other %d zones have not", c.zone, rowsText(rows), owner, len(others))
@@ -155,6 +156,17 @@ func (c *clusterRows) compare(p *doctor.Pass, others []clusterRows) {
 		f.Effect = "in that zone, packets are treated otherwise than in the rest of the cluster"
 		f.Next = restart
 		p.Report(f)
+	}
+}
+
+// sorted yields owners with their rows in the order of their names.
+func sorted(of map[decode.Owner][]clusterRow) iter.Seq2[decode.Owner, []clusterRow] {
+	return func(yield func(decode.Owner, []clusterRow) bool) {
+		for _, owner := range slices.SortedFunc(maps.Keys(of), func(a, b decode.Owner) int { return strings.Compare(a.String(), b.String()) }) {
+			if rows, has := of[owner]; has && !yield(owner, rows) {
+				return
+			}
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -205,11 +206,12 @@ func missingPorts(p *doctor.Pass) {
 			}
 		}
 	}
+	ports := slices.SortedFunc(maps.Keys(third), func(a, b transitPort) int { return cmp.Or(cmp.Compare(a.ts, b.ts), cmp.Compare(a.name, b.name)) })
 	at := 0
 	for z := range p.EachZone() {
-		for port, other := range third {
+		for _, port := range ports {
 			if s := switches[at][port.ts]; s != nil && home[port] && types[at][port] == "" {
-				p.Report(missingPort(z, s, port, other))
+				p.Report(missingPort(z, s, port, third[port]))
 			}
 		}
 		at++
