@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"net/netip"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -12,7 +13,7 @@ type Object struct {
 	// Kind is a word of the field: "node", "bridge", "interface", "link", "file", "daemon",
 	// "chassis", "switch", "router", "port" (logical), "load balancer", "ACL",
 	// "port group", "MAC binding", "database", "tunnel", "zone", "route", "ct zone", "network" (provider),
-	// "member" (of a cluster), "virtual IP".
+	// "member" (of a cluster), "virtual IP", "address".
 	Kind string `json:"kind"`
 	Name string `json:"name"`           // as an operator can paste it
 	Node string `json:"node,omitempty"` // its node, if it is on one
@@ -61,6 +62,9 @@ func InterfaceObject(h *snapshot.Host, i snapshot.BridgeInterface) Object {
 
 // PortObject is a logical port.
 func PortObject(name string) Object { return Object{Kind: "port", Name: name} }
+
+// AddressObject is an IP address, whoever should have it.
+func AddressObject(a netip.Addr) Object { return Object{Kind: "address", Name: a.String()} }
 
 // ChassisObject is a Chassis row; empty without a name.
 func ChassisObject(name string) Object { return Object{Kind: "chassis", Name: name} }

@@ -70,39 +70,59 @@ func EgressRows(d *snapshot.Deployment, north *snapshot.Northbound) []EgressRow 
 }
 
 // findUnserved finds policies that lead to the gateway of a node that was read, and that has no row of the egress IP for
-// the pod. A next hop that no router has is on a host, which translates itself.
+// the pod. A next hop that no router of the network has is on a host, which translates itself.
 func findUnserved(d *snapshot.Deployment, own *snapshot.Northbound, rows []EgressRow) {
-	type place struct {
-		port, zone string
-		north      *snapshot.Northbound
-	}
-	at := map[netip.Addr]place{}
-	add := func(zone string, north *snapshot.Northbound) {
-		for _, p := range north.RouterPorts {
-			for _, text := range p.Networks {
-				if n, err := netip.ParsePrefix(text); err == nil {
-					at[n.Addr()] = place{p.Name, zone, north}
-				}
-			}
-		}
-	}
+	at := map[hop]hopPlace{}
 	for _, z := range d.Zones {
 		if north, err := z.Northbound(); err == nil && north != own {
-			add(z.Name, north)
+			addHops(at, z.Name, north)
 		}
 	}
-	add("", own)
+	addHops(at, "", own)
 	for i := range rows {
 		r := &rows[i]
 		if r.Table == "NAT" || r.Stale != "" {
 			continue
 		}
-		for hop := range strings.SplitSeq(r.Egress, ",") {
-			a, err := netip.ParseAddr(hop)
-			to, known := at[a]
+		for text := range strings.SplitSeq(r.Egress, ",") {
+			a, err := netip.ParseAddr(text)
+			to, known := at[hop{networkOf(r.Router), a}]
 			if err == nil && known && !translates(to.north, r) {
-				r.Unserved = &Unserved{hop, to.port, to.zone}
+				r.Unserved = &Unserved{text, to.port, to.zone}
 				break
+			}
+		}
+	}
+}
+
+// A hop is a next hop: the same addresses are used again in each user-defined network.
+type hop struct {
+	network string
+	address netip.Addr
+}
+
+type hopPlace struct {
+	port, zone string
+	north      *snapshot.Northbound
+}
+
+// networkOf returns the network that OVN-Kubernetes made a router for; empty for the default one.
+func networkOf(r *nb.LogicalRouter) string { return r.ExternalIDs["k8s.ovn.org/network"] }
+
+// addHops adds the addresses of a zone's router ports.
+func addHops(at map[hop]hopPlace, zone string, north *snapshot.Northbound) {
+	ports := map[ovsdb.UUID]*nb.LogicalRouterPort{}
+	for i := range north.RouterPorts {
+		ports[north.RouterPorts[i].UUID] = &north.RouterPorts[i]
+	}
+	for i := range north.Routers {
+		r := &north.Routers[i]
+		for _, id := range r.Ports {
+			if ports[id] == nil {
+				continue
+			}
+			for _, n := range Networks(ports[id]) {
+				at[hop{networkOf(r), n.Addr()}] = hopPlace{ports[id].Name, zone, north}
 			}
 		}
 	}

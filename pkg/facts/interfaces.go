@@ -235,6 +235,12 @@ func (d *Device) Record() (mac string, ips []netip.Addr) {
 			mac = strings.ToLower(ids[key])
 		}
 	}
+	return mac, RecordedAddresses(ids)
+}
+
+// RecordedAddresses returns the IP addresses that a CMS wrote to an interface's external_ids when it was attached.
+func RecordedAddresses(ids map[string]string) []netip.Addr {
+	var ips []netip.Addr
 	for _, key := range []string{"ip_addresses", "ip"} {
 		for word := range strings.SplitSeq(ids[key], ",") {
 			word, _, _ = strings.Cut(strings.TrimSpace(word), "/")
@@ -243,7 +249,7 @@ func (d *Device) Record() (mac string, ips []netip.Addr) {
 			}
 		}
 	}
-	return mac, ips
+	return ips
 }
 
 // AsRecorded reports whether the device matches what was recorded when it was attached. known is false if too little

@@ -26,7 +26,7 @@ var LBOnWrongSwitch = &doctor.Check{
 Connections between pods are balanced on the switch of the client, those from outside on
 the gateway router. Where a load balancer belongs is derived from what its CMS gives to all
 switches of a kind, or from what all other switches of a router have.`,
-	Causes: []string{"port-not-bound", "port-administratively-disabled", "northd-not-active", "gateway-router-without-chassis", "dangling-router-link"},
+	Causes: []string{"port-not-bound", "port-administratively-disabled", "northd-not-active", "gateway-router-without-chassis", "dangling-router-link", "iface-id-without-binding"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for z, l := range p.Northbounds() {
@@ -627,12 +627,14 @@ func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []facts.VIP) {
 			continue
 		}
 		var missing, unbound []string
+		var also []doctor.Object
 		for _, backend := range v.Backends {
 			port := b.holders[backend.Addr()]
 			_, held := b.bound[port]
 			switch p := b.l.SwitchPort[port]; {
 			case port == "" && b.closed.Contains(backend.Addr()):
 				missing = append(missing, backend.Addr().String())
+				also = append(also, doctor.AddressObject(backend.Addr()))
 			case p != nil && p.Type == "" && b.bound != nil && !held:
 				unbound = append(unbound, port)
 			}
@@ -642,7 +644,7 @@ func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []facts.VIP) {
 		}
 		f := doctor.Finding{
 			Object:   vipObject(lb, v),
-			Also:     []doctor.Object{lbObject(lb)},
+			Also:     append(also, lbObject(lb)),
 			Reason:   "dead-backends",
 			Title:    fmt.Sprintf("load balancer %s: no backend of %s can reply", nameOf(lb), v.Key),
 			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, lb.VIPs[v.Key])},

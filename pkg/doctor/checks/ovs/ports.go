@@ -210,6 +210,9 @@ func reportWithoutBinding(p *doctor.Pass, c *doctor.Chassis, i snapshot.BridgeIn
 		Cause:  "the logical port was deleted and its interface left behind, or the iface-id is misspelt",
 		Effect: "the pod or VM behind the interface has no network",
 	}
+	for _, a := range facts.RecordedAddresses(i.ExternalIDs) {
+		f.Also = append(f.Also, doctor.AddressObject(a)) // what expects the port there is missing, too
+	}
 	use := facts.PortUseOf(c.Host, i)
 	switch {
 	case use.Northbound:
