@@ -27,11 +27,14 @@ of() {
 	NB=/proc/$(cat "$kit/run/$zone.pid")/root/run/ovn/ovnnb_db.sock
 }
 
-# address TO: of a pod, a service (svc:NAMESPACE/NAME) or itself.
+# address TO: of a pod, a service (svc:NAMESPACE/NAME) or itself. With ip: in front, trace gets the address, too.
 address() {
-	case $1 in
+	case ${1#ip:} in
 	svc:*) "$kit/k" -n "$(cut -d: -f2 <<<"${1%/*}")" get svc "${1#*/}" -o jsonpath='{.spec.clusterIP}' ;;
-	*/*) "$kit/k" -n "${1%/*}" get pod "${1#*/}" -o jsonpath='{.status.podIP}' ;;
+	*/*)
+		set -- "${1#ip:}"
+		"$kit/k" -n "${1%/*}" get pod "${1#*/}" -o jsonpath='{.status.podIP}'
+		;;
 	*) echo "$1" ;;
 	esac
 }
@@ -42,7 +45,11 @@ sent() {
 	to=$(address "$2"):$4
 	pod "$1" /opt/lab/probe "$3" "$to" || pod "$1" /opt/lab/probe "$3" "$to"
 }
-traced() { asked trace "$1" "$2" "--$3" "$4"; }
+traced() {
+	local to=$2
+	[ "$to" = "${to#ip:}" ] || to=$(address "$to")
+	asked trace "$1" "$to" "--$3" "$4"
+}
 
 # unassigned EGRESSIP: the transit address of a node that neither has the egress IP nor is the zone.
 unassigned() {
@@ -69,7 +76,7 @@ fault service-gone ovnk-zones-differ 'shop/web .* in zone ovn-control-plane' 'nb
 fault service-detached lb-on-wrong-switch 'Service_shop/web_TCP_cluster is on no switch' \
 	'for g in $(row Load_Balancer_Group); do nbctl remove Load_Balancer_Group "$g" load_balancer "$(row Load_Balancer name=Service_shop/web_TCP_cluster)"; done' '' 'shop/client svc:shop/web tcp 80|shop/web|10.96'
 fault remote-port-missing ic-transit-broken 'tstor-ovn-worker .* in zone ovn-control-plane' 'nbctl lsp-del tstor-ovn-worker' '' 'shop/client shop/web-2 tcp 8080|tstor-ovn-worker|transit'
-fault pod-port-gone iface-id-without-binding 'shop_web-1' 'nbctl lsp-del shop_web-1' '' 'shop/web-1 shop/client tcp 8080|web-1'
+fault pod-port-gone iface-id-without-binding 'shop_web-1' 'nbctl lsp-del shop_web-1' '' 'shop/client ip:shop/web-1 tcp 8080|no port'
 of ovn-worker
 fault egress-firewall ovnk-zones-differ 'EgressFirewall fence/default .* in zone ovn-worker' \
 	'g=$(rows Port_Group id default-network-controller:Namespace:fence) && for a in $(rows ACL owner-type EgressFirewall); do [ "$(nbctl --bare get ACL "$a" action)" != drop ] || nbctl remove Port_Group "$g" acls "$a" || exit 1; done' '' 'fence/cell 203.0.113.10 tcp 9090|'
@@ -88,8 +95,10 @@ fault unplugged port-unplugged 'shop/web-2 .*is not plugged|shop_web-2 .*is not 
 	'on ovn-worker ovs-vsctl add-port br-int "$dev" -- set Interface "$dev" external_ids="$ids" -- set Port "$dev" other_config:transient=true' 'shop/client shop/web-2 tcp 8080|web-2'
 fault mac-changed pod-address-mismatch 'shop/web-3|shop_web-3' 'pod shop/web-3 ip link set eth0 address 0a:58:00:00:00:09' \
 	'a=$(address shop/web-3) && pod shop/web-3 ip link set eth0 address "$(printf "0a:58:%02x:%02x:%02x:%02x" ${a//./ })" && pod shop/web-3 ip route replace default via "${a%.*}.1"' 'shop/client shop/web-3 tcp 8080|web-3'
-fault uplink-lost uplink-not-in-bridge 'br-ex' 'on ovn-worker ovs-vsctl del-port br-ex eth0' \
-	'on ovn-worker ovs-vsctl add-port br-ex eth0 -- set Port eth0 other_config:transient=true'
+asker=ovn-worker # nobody else reaches it
+fault uplink-lost uplink-not-in-bridge 'br-ex' 'number=$(on ovn-worker ovs-vsctl get Interface eth0 ofport) && on ovn-worker ovs-vsctl del-port br-ex eth0' \
+	'on ovn-worker ovs-vsctl add-port br-ex eth0 -- set Port eth0 other_config:transient=true -- set Interface eth0 ofport_request="$number"'
+asker=ovn-worker2
 fault management-port-down bridge-link-down 'ovn-k8s-mp0' \
 	'r=$(on ovn-worker ip route show dev ovn-k8s-mp0 | grep via) && on ovn-worker ip link set ovn-k8s-mp0 down' \
 	'on ovn-worker ip link set ovn-k8s-mp0 up; while read -r line; do on ovn-worker ip route replace $line dev ovn-k8s-mp0; done <<<"$r"' 'node:ovn-worker shop/web-2 tcp 8080|ovn-k8s-mp0'

@@ -26,7 +26,7 @@ var LBOnWrongSwitch = &doctor.Check{
 Connections between pods are balanced on the switch of the client, those from outside on
 the gateway router. Where a load balancer belongs is derived from what its CMS gives to all
 switches of a kind, or from what all other switches of a router have.`,
-	Causes: []string{"port-not-bound", "port-administratively-disabled", "northd-not-active", "gateway-router-without-chassis", "dangling-router-link", "iface-id-without-binding"},
+	Causes: []string{"port-not-bound", "port-administratively-disabled", "northd-not-active", "gateway-router-without-chassis", "dangling-router-link", "iface-id-without-binding", "port-unplugged"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for z, l := range p.Northbounds() {
