@@ -24,6 +24,7 @@ type tracer struct {
 	simulated []string // nodes whose ovs-vswitchd was simulated
 	views     map[*cluster.Node]*nodeView
 	zones     map[*cluster.Zone]*zoneView
+	beganAt   *nodeView // the node that sends the first packet itself; nil if a workload or the network outside does
 
 	ingress  *journey.Ingress // where the packet enters a bridge
 	commands []string         // that show the same, in order

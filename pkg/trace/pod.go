@@ -115,7 +115,8 @@ func (t *tracer) sends(ctx context.Context, v *nodeView, link string, p packet.T
 	if route.Via.IsValid() {
 		hop = route.Via
 	}
-	if c, wrong := t.nextHop(v, link, w.pod, hop, !route.Via.IsValid()); wrong && !t.hostReceives(ctx, v, link, hop, c.MAC) {
+	forHost := !reply || t.beganAt == v // else the host translates it back and forwards it, which it does not from there
+	if c, wrong := t.nextHop(v, link, w.pod, hop, !route.Via.IsValid()); wrong && !(forHost && t.hostReceives(ctx, v, link, hop, c.MAC)) {
 		return v.inWorkload(link, journey.Dropped, c)
 	}
 	return v.filtered(link, w.pod, p, reply, false)

@@ -112,6 +112,9 @@ func over(e *ending) string {
 
 // connection follows the first packet and its reply. It returns nil for a path that skip already knows.
 func (r *run) connection(ctx context.Context, start location, skip func(path string) bool) *journey.Branch {
+	if start.bridge == "" && start.link == "" {
+		r.beganAt = start.node
+	}
 	forward, err := r.follow(ctx, start)
 	through := over(&forward)
 	if skip(r.backend.String() + through) {
