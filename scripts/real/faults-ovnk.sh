@@ -99,7 +99,7 @@ asker=ovn-worker # nobody else reaches it
 fault uplink-lost uplink-not-in-bridge 'br-ex' 'number=$(on ovn-worker ovs-vsctl get Interface eth0 ofport) && on ovn-worker ovs-vsctl del-port br-ex eth0' \
 	'on ovn-worker ovs-vsctl add-port br-ex eth0 -- set Port eth0 other_config:transient=true -- set Interface eth0 ofport_request="$number"'
 asker=ovn-worker2
-fault management-port-down bridge-link-down 'ovn-k8s-mp0' \
+fault management-port-down pod-address-mismatch 'k8s-ovn-worker is down: its link ovn-k8s-mp0 is down' \
 	'r=$(on ovn-worker ip route show dev ovn-k8s-mp0 | grep via) && on ovn-worker ip link set ovn-k8s-mp0 down' \
 	'on ovn-worker ip link set ovn-k8s-mp0 up; while read -r line; do on ovn-worker ip route replace $line dev ovn-k8s-mp0; done <<<"$r"' 'node:ovn-worker shop/web-2 tcp 8080|ovn-k8s-mp0'
 fault stale-chassis duplicate-chassis-stale 'ovn-worker' \
