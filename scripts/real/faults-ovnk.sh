@@ -102,7 +102,7 @@ asker=ovn-worker2
 fault management-port-down pod-address-mismatch 'k8s-ovn-worker is down: its link ovn-k8s-mp0 is down' \
 	'r=$(on ovn-worker ip route show dev ovn-k8s-mp0 | grep via) && on ovn-worker ip link set ovn-k8s-mp0 down' \
 	'on ovn-worker ip link set ovn-k8s-mp0 up; while read -r line; do on ovn-worker ip route replace $line dev ovn-k8s-mp0; done <<<"$r"' 'node:ovn-worker shop/web-2 tcp 8080|ovn-k8s-mp0'
-fault stale-chassis duplicate-chassis-stale 'ovn-worker' \
+fault stale-chassis duplicate-chassis-stale 'cannot register: its tunnel address belongs to the old chassis' \
 	'id=$(on ovn-worker ovs-vsctl get Open_vSwitch . external_ids:system-id) && ended ovn-worker ovn-controller && on ovn-worker ovs-vsctl set Open_vSwitch . external_ids:system-id=00000000-1111-4222-8333-444444444444 && sleep 1 && controller ovn-worker' \
 	'ended ovn-worker ovn-controller; on ovn-worker ovs-vsctl set Open_vSwitch . external_ids:system-id="$id"; sleep 1; on ovn-worker ovn-sbctl --if-exists chassis-del 00000000-1111-4222-8333-444444444444; controller ovn-worker'
 
