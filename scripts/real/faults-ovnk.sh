@@ -76,7 +76,7 @@ fault service-gone ovnk-zones-differ 'shop/web .* in zone ovn-control-plane' 'nb
 fault service-detached lb-on-wrong-switch 'Service_shop/web_TCP_cluster is on no switch' \
 	'for g in $(row Load_Balancer_Group); do nbctl remove Load_Balancer_Group "$g" load_balancer "$(row Load_Balancer name=Service_shop/web_TCP_cluster)"; done' '' 'shop/client svc:shop/web tcp 80|shop/web|10.96'
 fault remote-port-missing ic-transit-broken 'tstor-ovn-worker .* in zone ovn-control-plane' 'nbctl lsp-del tstor-ovn-worker' '' 'shop/client shop/web-2 tcp 8080|tstor-ovn-worker|transit'
-fault pod-port-gone iface-id-without-binding 'shop_web-1' 'nbctl lsp-del shop_web-1' '' 'shop/client ip:shop/web-1 tcp 8080|no port'
+fault pod-port-gone iface-id-without-binding 'shop_web-1' 'nbctl lsp-del shop_web-1' '' 'shop/client ip:shop/web-1 tcp 8080|nothing on its switch leads'
 of ovn-worker
 fault egress-firewall ovnk-zones-differ 'EgressFirewall fence/default .* in zone ovn-worker' \
 	'g=$(rows Port_Group id default-network-controller:Namespace:fence) && for a in $(rows ACL owner-type EgressFirewall); do [ "$(nbctl --bare get ACL "$a" action)" != drop ] || nbctl remove Port_Group "$g" acls "$a" || exit 1; done' '' 'fence/cell 203.0.113.10 tcp 9090|'
