@@ -66,6 +66,11 @@ func parseMAC(token []byte) (mac [6]byte, ok bool) {
 	return [6]byte(b), true
 }
 
+func isMAC(token []byte) bool {
+	_, ok := parseMAC(token)
+	return ok
+}
+
 func parseIP(token []byte) (netip.Addr, bool) {
 	text := string(token)
 	if !strings.HasSuffix(text, "::") {
@@ -237,7 +242,7 @@ func (r *Redactor) address(in []byte, from, to int) string {
 	}
 	masks := from > 1 && in[from-1] == '/' && (in[from-2] == ':' || strings.IndexByte("0123456789abcdefABCDEF", in[from-2]) >= 0)
 	if mac, ok := parseMAC(token); ok {
-		if masks {
+		if masks && from >= len("00:00:00:00:00:00/") && isMAC(in[from-len("00:00:00:00:00:00/"):from-1]) {
 			return string(token)
 		}
 		if r.seeing {
