@@ -248,7 +248,7 @@ func nodeArgs(l *lab.Lab, program string, args ...string) []string {
 }
 
 // buildOvnctl builds ovnctl as it is shipped.
-func buildOvnctl(b *testing.B) string {
+func buildOvnctl(b testing.TB) string {
 	b.Helper()
 	program := filepath.Join(b.TempDir(), "ovnctl")
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", program, ".")

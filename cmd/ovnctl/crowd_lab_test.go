@@ -12,11 +12,14 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab/scale"
 )
 
+// crowdSize has 40,000 logical flows.
+var crowdSize = scale.Size{Nodes: 44, Pods: 40, Services: 1500, Policies: 10}
+
 // BenchmarkCrowd runs 20 ovnctl at once on a Southbound of 40,000 logical flows, and watches how long another client
 // waits for its echo meanwhile.
 func BenchmarkCrowd(b *testing.B) {
 	program := buildOvnctl(b)
-	d := scale.Start(b, scale.Size{Nodes: 36, Pods: 40, Services: 1500, Policies: 10})
+	d := scale.Start(b, crowdSize)
 	if old := os.Getenv("OVNCTL_OLD"); old != "" {
 		program = old
 	}

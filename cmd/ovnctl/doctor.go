@@ -17,6 +17,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/probe"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -364,10 +365,15 @@ func (e *examination) verdict(r doctor.Report) error {
 	if e.failOn != "never" && r.Worst().AtLeast(doctor.Result(e.failOn)) {
 		return verdict(exitFound)
 	}
-	if len(e.c.Problems) > 0 || e.unasked() {
+	if len(e.c.Problems) > 0 || e.unasked() || e.tooLarge() {
 		return verdict(exitUnknown)
 	}
 	return nil
+}
+
+// tooLarge reports whether something was left out because it is too large for the memory limit.
+func (e *examination) tooLarge() bool {
+	return slices.ContainsFunc(e.looked.Reads(), func(r snapshot.Read) bool { return errors.Is(r.Err, ovsdb.ErrTooLarge) })
 }
 
 // unasked reports whether a named node was not read: no finding about it means little.

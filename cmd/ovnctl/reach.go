@@ -13,6 +13,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/document"
+	"github.com/ovnctl/ovnctl/pkg/memory"
 	"github.com/ovnctl/ovnctl/pkg/reach"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -61,7 +62,7 @@ Output formats: ` + strings.Join(render.ReachFormats, ", ") + `.
 		ValidArgsFunction: o.completeSelectors,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("memory") && os.Getenv("GOMEMLIMIT") == "" {
-				debug.SetMemoryLimit(reachMemory)
+				debug.SetMemoryLimit(min(reachMemory, memory.Limit()))
 			}
 			debug.SetGCPercent(reach.GCPercent)
 			return o.run(cmd.Context(), args)

@@ -21,6 +21,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/document"
+	"github.com/ovnctl/ovnctl/pkg/memory"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
@@ -57,6 +58,7 @@ type options struct {
 	color        string
 	timeout      time.Duration
 	memory       int64
+	maxReply     int // bytes of one reply of a database; 0 for the default
 	showCommands bool
 
 	stdin  io.Reader
@@ -262,8 +264,8 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.color, "color", "auto", "colour: auto, always or never")
 	o.timeout = 10 * time.Second
 	f.VarP((*seconds)(&o.timeout), "timeout", "t", "give up on a source after this many `seconds`")
-	o.memory = 256 << 20
-	f.Var((*byteSize)(&o.memory), "memory", "memory limit in `bytes`, with K, M or G; 0 for none. A larger reply of a database is not read")
+	o.memory = 2 << 30
+	f.Var((*byteSize)(&o.memory), "memory", "leave out what does not fit into this many `bytes`, with K, M or G; 0 for no limit. Never more than the control group allows")
 	f.BoolVar(&o.showCommands, "show-commands", false, "print the classic commands that show the same")
 }
 
@@ -300,14 +302,34 @@ func (o *options) prepare(flags *pflag.FlagSet) error {
 		}
 		*path = whole
 	}
-	if flags.Changed("memory") || os.Getenv("GOMEMLIMIT") == "" {
-		limit := o.memory
-		if limit == 0 {
-			limit = math.MaxInt64
-		}
-		debug.SetMemoryLimit(limit)
-	}
+	o.limitMemory(flags.Changed("memory"))
 	return nil
+}
+
+// Without --memory, a process uses more than thrifty only for what it needs at once, and reads no larger reply of a
+// database than half of that.
+const thrifty = 256 << 20
+
+// limitMemory bounds what is read in total, and what one reply of a database may take. A control group's limit holds in any
+// case, with a quarter left for what the kernel counts beside.
+func (o *options) limitMemory(chosen bool) {
+	if o.memory == 0 {
+		o.memory = math.MaxInt64
+		o.maxReply = 0
+	} else {
+		group := memory.Group()
+		o.memory = min(o.memory, group-group/4)
+		o.maxReply = int(o.memory / 2) // as text, and the rows of it
+	}
+	memory.SetLimit(o.memory)
+	soft := o.memory
+	if !chosen {
+		soft = min(soft, thrifty)
+		o.maxReply = min(o.maxReply, thrifty/2)
+	}
+	if chosen || os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(soft)
+	}
 }
 
 // exclusive is the error for two mutually exclusive flags.
@@ -344,7 +366,7 @@ func (o *options) openBroken(ctx context.Context) (*cluster.Cluster, error) {
 func (o *options) openWith(ctx context.Context, config cluster.Config) (*cluster.Cluster, error) {
 	config.NB, config.SB, config.OVS, config.TLS, config.NoLeaderOnly = o.nb, o.sb, o.ovs, o.tls, o.noLeaderOnly
 	config.Offline, config.NodeExec, config.HostRoot, config.Timeout, config.Record = o.offline, o.nodeExec, o.hostRoot, o.timeout, o.record
-	config.MaxReply = int(o.memory / 2) // as text, and the rows of it
+	config.MaxReply = o.maxReply
 	if saved, ok := demo.Capture(o.offline); ok {
 		tree, err := archive.Read(ctx, o.offline, bytes.NewReader(saved))
 		if err != nil {

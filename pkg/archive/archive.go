@@ -29,6 +29,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/memory"
 )
 
 // maxNodes bounds the directories treated as nodes.
@@ -228,6 +230,7 @@ func (t *Tree) File(name string) (io.ReadCloser, error) {
 
 // ReadFile reads a regular file of at most limit bytes.
 func (t *Tree) ReadFile(name string, limit int64) ([]byte, error) {
+	limit = min(limit, max(0, memory.Left()/2)) // as it is, and what is made of it
 	f, err := t.File(name)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/memory"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -298,7 +299,7 @@ func (r *databaseReader) part(write func(io.Writer) (rows int, err error)) error
 		return err
 	}
 	r.entry.Rows += rows
-	if r.all = r.all && r.read.Len()+piece.Len() <= mostRead; r.all {
+	if r.all = r.all && int64(r.read.Len()+piece.Len()) <= min(mostRead, memory.Left()/4); r.all {
 		r.read.Write(piece.Bytes())
 	}
 	name := path.Join(r.entry.File+partsSuffix, fmt.Sprintf("%06d", r.parts))

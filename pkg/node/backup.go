@@ -30,7 +30,7 @@ func (l *local) backup(ctx context.Context) (string, []byte, error) {
 	defer conn.Close() //nolint:errcheck // only read
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	rpc := &rowReader{conn: conn, in: json.NewDecoder(io.LimitReader(conn, maxReply))}
+	rpc := &rowReader{conn: conn, in: json.NewDecoder(io.LimitReader(conn, mostReply()))}
 
 	schema, err := rpc.call("get_schema", "Open_vSwitch")
 	if err != nil {

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/memory"
 )
 
 // MostConnections is the most tracked connections a daemon may have for us to list them all: ovs-vswitchd lists
@@ -24,6 +26,10 @@ const MostConnections = 50_000
 
 // maxReply bounds a daemon's reply to one command, in bytes.
 const maxReply = 64 << 20
+
+// mostReply is maxReply, or less if that does not fit into what is left of the memory: as it comes, unpacked, and what
+// is made of it.
+func mostReply() int64 { return min(maxReply, max(0, memory.Left()/3)) }
 
 // A ControlError is a daemon's refusal of a control command, in its own words.
 type ControlError struct {
@@ -174,10 +180,11 @@ func unixctl(ctx context.Context, path, daemon, command string, args []string) (
 		return "", fmt.Errorf("%s: %w", daemon, silent(ctx, command, err))
 	}
 	var reply struct{ Result, Error json.RawMessage }
-	bounded := &io.LimitedReader{R: conn, N: maxReply}
+	most := mostReply()
+	bounded := &io.LimitedReader{R: conn, N: most}
 	if err := json.NewDecoder(bounded).Decode(&reply); err != nil {
 		if bounded.N <= 0 {
-			return "", fmt.Errorf("%s: the reply to %q is larger than %d MiB", daemon, command, maxReply>>20)
+			return "", fmt.Errorf("%s: the reply to %q is larger than %d MiB", daemon, command, most>>20)
 		}
 		return "", fmt.Errorf("%s: %w", daemon, silent(ctx, command, err))
 	}

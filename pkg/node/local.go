@@ -196,6 +196,9 @@ func runSpooled(ctx context.Context, name string, args ...string) (string, error
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
+	if most := mostReply(); fi.Size() > most {
+		return "", fmt.Errorf("%s: printed more than %d MiB", name, most>>20)
+	}
 	text.Grow(int(fi.Size()))
 	if _, err := io.Copy(&text, io.NewSectionReader(f, 0, fi.Size())); err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)

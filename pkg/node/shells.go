@@ -184,14 +184,15 @@ func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[
 		defer close(written)
 		_, _ = sh.in.WriteString(script) // the reply shows if nobody reads it
 	}()
-	answer, whole := sh.read([]byte(boundary + " done\n"))
+	most := int(mostReply())
+	answer, whole := sh.read([]byte(boundary+" done\n"), most)
 	parts := parseParts(answer, boundary)
 	switch {
 	case whole && ctx.Err() == nil:
 		<-written
 		return parts, nil
-	case len(answer) >= maxReply:
-		return parts, fmt.Errorf("printed more than %d MiB", maxReply>>20)
+	case len(answer) >= most:
+		return parts, fmt.Errorf("printed more than %d MiB", most>>20)
 	case ctx.Err() != nil:
 		return parts, fmt.Errorf("no reply in time: %w", ctx.Err())
 	}
@@ -214,10 +215,10 @@ func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[
 	return nil, err
 }
 
-// read reads the shell's output up to the end line.
-func (sh *shell) read(end []byte) (answer []byte, whole bool) {
+// read reads the shell's output up to the end line, or most bytes of it.
+func (sh *shell) read(end []byte, most int) (answer []byte, whole bool) {
 	chunk := make([]byte, 64<<10)
-	for len(answer) < maxReply {
+	for len(answer) < most {
 		n, err := sh.out.Read(chunk)
 		from := max(0, len(answer)-len(end))
 		answer = append(answer, chunk[:n]...)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/memory"
 )
 
 // Config names a database, the servers that have it and how to reach them.
@@ -117,6 +119,9 @@ func (c *Client) current() *session {
 // Select fills the queries' rows. If the connection breaks, or the member turns out to be cut off from its
 // cluster, it retries once elsewhere.
 func (c *Client) Select(ctx context.Context, queries ...*Query) error {
+	if memory.Left() <= 0 {
+		return c.failure(c.Origin(), ErrNoMemory)
+	}
 	done, waited := c.turn(ctx)
 	defer done()
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)

@@ -33,6 +33,8 @@ var (
 	ErrNoColumn = errors.New("no such column")
 	// ErrTooLarge is a reply or a record above the bound.
 	ErrTooLarge = decompress.ErrTooLarge
+	// ErrNoMemory is a reply or a row for which no memory is left.
+	ErrNoMemory = fmt.Errorf("%w: the memory limit is reached", ErrTooLarge)
 	// ErrNotJoined is the file of a server that has yet to join its cluster.
 	ErrNotJoined = errors.New("the server has not joined its cluster yet and has no data; read the file of another member")
 	// ErrClosed is a Client that has been closed.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/memory"
 )
 
 // A conn speaks JSON-RPC 1.0 with one server, RFC 7047 section 4. Replies stay text: rows are parsed from it
@@ -306,6 +308,9 @@ const mostMembers = 16
 // mostString exceeds any string that a daemon writes, in bytes: a match is the longest.
 const mostString = 16 << 20
 
+// large is a reply that needs a look at how much memory is left, in bytes.
+const large = 1 << 20
+
 // A span is a part of a text.
 type span struct{ from, to int }
 
@@ -381,6 +386,10 @@ func (f *framer) take(part []byte, limit int) error {
 		return fmt.Errorf("reply of more than %d bytes: %w", limit, ErrTooLarge)
 	}
 	if need > cap(f.text) && len(f.text) > 0 {
+		// The rows of a reply take about as much as its text.
+		if need >= large && memory.Left() < int64(need) {
+			return fmt.Errorf("a reply of %d bytes so far: %w", need, ErrNoMemory)
+		}
 		// Doubled, since append would copy a large reply more often.
 		f.text = append(make([]byte, 0, min(2*need, limit)), f.text...)
 	}

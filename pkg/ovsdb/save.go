@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/memory"
 )
 
 // A Saver writes a database as a standalone file, piece by piece, so that no request blocks the server's other
@@ -146,6 +148,9 @@ func (v *Saver) Origin() string { return v.session.remote.text }
 
 // Find looks up rows unchanged, without writing them.
 func (v *Saver) Find(ctx context.Context, lookups ...Lookup) ([][]Raw, error) {
+	if memory.Left() <= 0 {
+		return nil, v.client.failure(v.session.remote.text, ErrNoMemory)
+	}
 	ctx, cancel := context.WithTimeout(ctx, max(v.client.config.Timeout, patience))
 	defer cancel()
 	text, err := v.ask(ctx, lookups)

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/memory"
 )
 
 // A Snapshot is a database read from a file or a dump. A large file's rows stay there until needed.
@@ -78,6 +80,9 @@ func (s *Snapshot) Select(ctx context.Context, queries ...*Query) error {
 		if k == nil {
 			continue
 		}
+		if memory.Left() <= 0 {
+			return fmt.Errorf("%s: table %s: %w", s.origin, k.plan.table, ErrNoMemory)
+		}
 		if err := s.gather(ctx, k, queries[i].Where); err != nil {
 			return fmt.Errorf("%s: %w", s.origin, err)
 		}
@@ -111,12 +116,17 @@ func (s *Snapshot) gather(ctx context.Context, k *sink, where []Condition) error
 		if !ok {
 			return nil
 		}
-		ids = append(ids, id)
+		if ids = append(ids, id); len(ids)%manyRows == 0 && memory.Left() <= 0 {
+			return ErrNoMemory
+		}
 		return s.load(k, r, defaults, seen)
 	})
 	k.sort(ids)
 	return err
 }
+
+// manyRows need a look at how much memory is left.
+const manyRows = 10_000
 
 // Rows returns how many rows a table has.
 func (s *Snapshot) Rows(table string) int {

@@ -153,10 +153,11 @@ func (z *Zone) LogicalFlows(datapaths, groups []ovsdb.UUID) ([]sb.LogicalFlowBri
 			queries[i] = &ovsdb.Query{Rows: &answers[i], Where: []ovsdb.Condition{ovsdb.Where(o.column, "==", o.id)}}
 		}
 		start := time.Now()
-		if err := db.Select(z.d.ctx, queries...); err != nil {
+		err := db.Select(z.d.ctx, queries...)
+		z.memo.timed(Read{question{"rows of", "LogicalFlows"}.String(), time.Since(start), err})
+		if err != nil {
 			return nil, err
 		}
-		z.memo.timed(question{"rows of", "LogicalFlows"}, time.Since(start))
 		for i, o := range now {
 			for j := range answers[i] {
 				answers[i][j].Owner = o.id

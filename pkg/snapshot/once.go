@@ -43,15 +43,16 @@ func remember[T any](o *once, key any, ask func() (T, error)) (T, error) {
 func read[T any](o *once, q question, ask func() (T, error)) (T, error) {
 	return remember(o, q, func() (T, error) {
 		start := time.Now()
-		defer func() { o.timed(q, time.Since(start)) }()
-		return ask()
+		reply, err := ask()
+		o.timed(Read{q.String(), time.Since(start), err})
+		return reply, err
 	})
 }
 
-func (o *once) timed(q question, took time.Duration) {
+func (o *once) timed(r Read) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.reads = append(o.reads, Read{q.String(), took})
+	o.reads = append(o.reads, r)
 }
 
 // A Memory is a part of a snapshot that caches derived values: a *Deployment, a *Zone or a *Host.
@@ -75,6 +76,7 @@ type derived struct {
 type Read struct {
 	What string        `json:"what"`
 	Took time.Duration `json:"took"` // in nanoseconds
+	Err  error         `json:"-"`    // why there is no reply
 }
 
 func (o *once) all(of string) []Read {

@@ -1,0 +1,49 @@
+// Package memory bounds what this process holds of what it reads, over all sources together: whoever reads much asks
+// how much is left, and leaves out the rest.
+package memory
+
+import (
+	"math"
+	"runtime"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+)
+
+var limit atomic.Int64
+
+func init() { limit.Store(math.MaxInt64) }
+
+// SetLimit sets how many bytes may be held; there is no limit before.
+func SetLimit(bytes int64) { limit.Store(bytes) }
+
+// Limit returns how many bytes may be held.
+func Limit() int64 { return limit.Load() }
+
+var collecting sync.Mutex
+
+// Left returns how many more bytes may be held, negative above the limit. It counts what is in use: what was read and
+// dropped is collected before the last quarter of the limit is given up.
+func Left() int64 {
+	most := Limit()
+	if most == math.MaxInt64 {
+		return most
+	}
+	if left := most - heap(); left > most/4 {
+		return left
+	}
+	collecting.Lock()
+	defer collecting.Unlock()
+	if left := most - heap(); left > most/4 { // another caller has just collected
+		return left
+	}
+	runtime.GC()
+	return most - heap()
+}
+
+// heap returns the bytes of all objects, and of those that are not collected yet.
+func heap() int64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
+}
