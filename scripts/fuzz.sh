@@ -1,14 +1,61 @@
 #!/usr/bin/env bash
-# fuzz.sh TIME: runs every fuzz test of the module for TIME, one after the other.
+# fuzz.sh TIME [SHORT]: runs every fuzz test of the module: those of what others write, the untrusted parsers, for TIME, the
+# rest for SHORT, which is TIME unless given. Each that ends gets its line in docs/fuzzing.md, and a few of the inputs that
+# took new paths go into its testdata/fuzz. Those that already ran as long on the same code are left out: call it again to go on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-time=${1:?usage: fuzz.sh TIME}
+time=${1:?usage: fuzz.sh TIME [SHORT]}
+short=${2:-$time}
+table=docs/fuzzing.md
+code=(cmd internal pkg go.mod go.sum)
+untrusted='ovsdb FuzzParseFile|ovsdb FuzzReply|archive FuzzOpen|anonymize FuzzFile|node FuzzUnixctl|openflow FuzzParse(FlowEntry|Dump|DatapathFlow)|ovs FuzzDatapath|ovnexpr Fuzz(Match|Actions)|pcap FuzzRead'
+# How many new inputs are kept, and up to which size: all of them run with the unit tests.
+kept=8 bytes=1024
 
+seconds() { case $1 in *h) echo $((${1%h} * 3600)) ;; *m) echo $((${1%m} * 60)) ;; *) echo "${1%s}" ;; esac }
+[ -z "$(git status --porcelain -- ':!docs' ':!*testdata/fuzz*' "${code[@]}")" ] || echo 'fuzz.sh: uncommitted changes: the commit of a line is not the code that ran' >&2
+commit=$(git log -1 --format=%h -- "${code[@]}" ':!*testdata/fuzz*')
+
+# seeds copies the smallest new inputs from the cache into the repository.
+seeds() { # package name newer-than
+	local cache into
+	cache=$(go env GOCACHE)/fuzz/$(go list "./$1")/$2 into=$1/testdata/fuzz/$2
+	[ -d "$cache" ] || return 0
+	find "$cache" -type f -newer "$3" -size -$((bytes + 1))c -printf '%s %p\n' | sort -n | head -n "$kept" | while read -r _ input; do
+		mkdir -p "$into"
+		[ "$(find "$into" -type f | wc -l)" -ge $((3 * kept)) ] || cp "$input" "$into/"
+	done
+}
+
+# line replaces a target's line in the table, which is sorted.
+line() { # package name time executions new
+	local rows
+	rows=$(grep '^| `' "$table" | grep -v "^| \`$1 $2\` " || true)
+	sed -i '/^| `/d' "$table"
+	printf '%s\n| `%s %s` | %s | %s | %s | %s |\n' "$rows" "$1" "$2" "$commit" "$3" "$4" "$5" | sed '/^$/d' | LC_ALL=C sort >>"$table"
+}
+
+failed=0
 packages=$(grep -rl --include='*_test.go' '^func Fuzz' cmd internal pkg | xargs -r -n1 dirname | sort -u)
 [ -n "$packages" ] || { echo 'no fuzz test found' >&2; exit 1; }
 for package in $packages; do
 	for name in $(go test -tags lab -list '^Fuzz' "./$package" | grep '^Fuzz'); do
+		want=$short
+		[[ "${package##*/} $name" =~ ^($untrusted)$ ]] && want=$time
+		had=$(sed -n "s/^| \`${package//\//\\/} $name\` | $commit | \([0-9]*\) s .*/\1/p" "$table")
+		if [ "${had:-0}" -ge "$(seconds "$want")" ]; then
+			continue
+		fi
 		echo "== $package $name"
-		go test -tags lab -run '^$' -fuzz "^$name\$" -fuzztime "$time" "./$package"
+		log=$(mktemp) began=$(mktemp)
+		if go test -tags lab -run '^$' -fuzz "^$name\$" -fuzztime "$want" "./$package" 2>&1 | tee "$log"; then
+			last=$(grep -o 'execs: [0-9]*.*' "$log" | tail -n 1)
+			line "$package" "$name" "$(seconds "$want") s" "$(sed 's/execs: \([0-9]*\).*/\1/' <<<"$last")" "$(sed 's/.*new interesting: \([0-9]*\).*/\1/' <<<"$last")"
+			seeds "$package" "$name" "$began"
+		else
+			failed=1
+		fi
+		rm -f "$log" "$began"
 	done
 done
+exit $failed
