@@ -125,12 +125,29 @@ func (e *engine) arm(ctx context.Context) error {
 }
 
 func (e *engine) confirm(ctx context.Context) error {
-	within, cancel := context.WithTimeout(ctx, e.o.Within)
+	watched, unwatched := context.WithCancelCause(ctx)
+	defer unwatched(nil)
+	go e.whileWatched(watched, unwatched)
+	within, cancel := context.WithTimeout(watched, e.o.Within)
 	defer cancel()
 	if err := e.o.Confirm(within); err != nil {
+		if errors.Is(context.Cause(watched), errUnwatched) {
+			err = errUnwatched
+		}
 		return fmt.Errorf("not confirmed: %w", err)
 	}
 	return nil
+}
+
+// whileWatched cancels once the watchdog has ended: the next to end may be this process, with the login.
+func (e *engine) whileWatched(ctx context.Context, cancel context.CancelCauseFunc) {
+	_ = wait(ctx, 200*time.Millisecond, func() (bool, error) {
+		if !e.watched(e.run.ID) {
+			cancel(errUnwatched)
+			return true, nil
+		}
+		return false, nil
+	})
 }
 
 var errUnwatched = errors.New("the watchdog is no longer running")
@@ -150,7 +167,7 @@ func (e *engine) step(ctx context.Context, n int, a Step) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if e.run.Cuts && e.run.State() == Armed && !e.watched(e.run.ID) {
+	if e.run.Cuts && e.o.Watch != nil && !e.watched(e.run.ID) {
 		return errUnwatched
 	}
 	a, err := ready(ctx, a, e.t)

@@ -158,6 +158,7 @@ func (j *Journal) Watch(ctx context.Context, id int, open func(context.Context) 
 	}
 	defer func() { _ = os.Remove(j.post(id)) }()
 	start := time.Now()
+	last, seen := start, 0 // when the last event was seen here: the clock by which it was written may be set meanwhile
 	for {
 		r, err := j.run(id)
 		if err != nil {
@@ -168,10 +169,11 @@ func (j *Journal) Watch(ctx context.Context, id int, open func(context.Context) 
 		}
 		p := r.process()
 		limit := start.Add(p.within() + grace)
+		if len(r.Events) != seen {
+			last, seen = time.Now(), len(r.Events)
+		}
 		if s := r.State(); s == Verified || s == TakenBack {
-			if at, err := time.Parse(time.RFC3339Nano, r.When()); err == nil {
-				limit = at.Add(p.within() + time.Second)
-			}
+			limit = last.Add(p.within() + time.Second)
 		}
 		alive := p.alive()
 		if !alive || time.Now().After(limit) {
