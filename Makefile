@@ -86,6 +86,7 @@ test-turn: ## the half of test-releases whose turn it is
 test-all: unit test test-releases ## test, releases, many seeds, a short fuzz
 	$(GOTEST) -count=$(SEEDS) -timeout 180m -run '^TestTraceTruth$$' ./cmd/ovnctl
 	OVNCTL_FAULTS=all scripts/again.sh $(GOTEST) -parallel 4 -timeout 60m -run '^TestFaults$$' ./internal/faults
+	OVNCTL_FAULTS=all $(GOTEST) -parallel 4 -timeout 90m -run '^TestUndo$$' ./internal/faults
 	OVNCTL_KILLS=all $(GOTEST) -parallel 5 -timeout 120m -v -run '^TestKill$$' ./internal/faults
 	OVNCTL_PAIRS=600 $(GOTEST) -timeout 60m -run '^TestStrict$$' ./cmd/ovnctl
 	OVNCTL_PAIRS=100 $(GOTEST) -timeout 60m -run '^TestSend$$' ./cmd/ovnctl

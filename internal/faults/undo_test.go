@@ -4,9 +4,12 @@ package faults
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,13 +26,13 @@ type intrusion struct {
 	there       func() bool
 }
 
-// TestUndo carries out every reversible repair, has somebody else change something next to it, and undoes the repair:
-// either the state is that from before the repair with the other change still in it, or undo refuses and the state is
-// as it was.
+// TestUndo carries out every reversible repair, has somebody else change something next to it or what it wrote, and undoes
+// the repair: either the state is that from before the repair with the other change still in it, or undo refuses and the
+// state is as it was.
 //
-// Each run makes a tenth of the faults; OVNCTL_UNDO=all makes all, OVNCTL_SEED repeats a run.
+// Each run makes a tenth of the faults; OVNCTL_FAULTS=all makes all, OVNCTL_SEED repeats a run.
 func TestUndo(t *testing.T) {
-	all := os.Getenv("OVNCTL_UNDO") == "all"
+	all := os.Getenv("OVNCTL_FAULTS") == "all"
 	if !all {
 		t.Logf("OVNCTL_SEED=%d", seed())
 	}
@@ -147,10 +150,12 @@ func (m *matrix) intrusions(fixed map[string]string) (all []intrusion) {
 		switch {
 		case words[0] == "file":
 			all = append(all, m.anotherLine(words[1]))
+			all = append(all, m.changedLine(words[1], m.before[key])...)
 		case words[0] == "ip":
 			all = append(all, m.anotherAddress(fixed)...)
 		case fixed[key] != "" && strings.Contains(fixed[key], "external_ids="):
 			all = append(all, m.anotherKey(words[0], words[1], key))
+			all = append(all, m.changedKey(words[0], words[1], key, m.before[key], fixed[key])...)
 		}
 	}
 	return all
@@ -167,37 +172,113 @@ func changedKeys(before, after map[string]string) (keys []string) {
 	return keys
 }
 
-func (m *matrix) anotherLine(file string) intrusion {
+// editing reads and writes a file of the fault's host.
+func (m *matrix) editing(file string) (read func() string, write func(string)) {
 	path := filepath.Join(m.Dir, m.fault.on, file)
-	const line = "# somebody else\n"
-	read := func() string {
+	read = func() string {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			m.Fatal(err)
 		}
 		return string(text)
 	}
-	write := func(text string) {
+	write = func(text string) {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			m.Fatal(err)
 		}
 	}
+	return read, write
+}
+
+// changedLine is another end of the first line that the repair wrote into a file.
+func (m *matrix) changedLine(file, before string) []intrusion {
+	read, write := m.editing(file)
+	for line := range strings.Lines(read()) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.Contains(before, line) {
+			continue
+		}
+		other := line + " # somebody else"
+		return []intrusion{{
+			what: "another end of a line in " + file, there: func() bool { return strings.Contains(read(), other) },
+			make: func() { write(strings.Replace(read(), line, other, 1)) }, clear: func() { write(strings.Replace(read(), other, line, 1)) },
+		}}
+	}
+	return nil
+}
+
+func (m *matrix) anotherLine(file string) intrusion {
+	const line = "# somebody else\n"
+	read, write := m.editing(file)
 	return intrusion{
 		what: "a line in " + file, there: func() bool { return strings.Contains(read(), line) },
 		make: func() { write(read() + line) }, clear: func() { write(strings.Replace(read(), line, "", 1)) },
 	}
 }
 
-// anotherKey is a key in the external_ids of a row.
-func (m *matrix) anotherKey(db, table, key string) intrusion {
-	id := key[strings.LastIndex(key, `","`)+3:]
-	id = strings.TrimSuffix(id, `"]`)
+// rowOf returns the UUID in a key of the state.
+func rowOf(key string) string { return strings.TrimSuffix(key[strings.LastIndex(key, `","`)+3:], `"]`) }
+
+// row runs a command of the C tool for a database.
+func (m *matrix) row(db, command string) string {
 	tool := map[string]string{"OVN_Northbound": "ovn-nbctl --db=" + m.nbOf(), "OVN_Southbound": "ovn-sbctl --db=" + m.SB(), "Open_vSwitch": "ovs-vsctl --no-wait --db=" + m.ovsOf()}[db]
 	if m.TLS {
 		private, cert, ca := m.Keys("client")
 		tool += fmt.Sprintf(" -p %s -c %s -C %s", private, cert, ca)
 	}
-	run := func(command string) string { return m.sh(m.fault.on, "%s %s", tool, command) }
+	return m.sh(m.fault.on, "%s %s", tool, command)
+}
+
+// mapColumn is a column of a row of the state whose value is a map.
+var mapColumn = regexp.MustCompile(`(?:^| )([a-z_]+)=(\["map",\[.*?\]\]\])`)
+
+// mapsOf returns the maps of a row of the state, by column.
+func mapsOf(row string) map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for _, at := range mapColumn.FindAllStringSubmatch(row, -1) {
+		var value []json.RawMessage
+		var pairs [][2]string
+		if json.Unmarshal([]byte(at[2]), &value) != nil || len(value) != 2 || json.Unmarshal(value[1], &pairs) != nil {
+			continue
+		}
+		out[at[1]] = map[string]string{}
+		for _, p := range pairs {
+			out[at[1]][p[0]] = p[1]
+		}
+	}
+	return out
+}
+
+// changedKey is another value of a key that the repair wrote into a row that was there before.
+func (m *matrix) changedKey(db, table, key, before, fixed string) []intrusion {
+	if before == "" {
+		return nil
+	}
+	id, was, is := rowOf(key), mapsOf(before), mapsOf(fixed)
+	for _, column := range slices.Sorted(maps.Keys(is)) {
+		for _, name := range slices.Sorted(maps.Keys(is[column])) {
+			value := is[column][name]
+			if old, ok := was[column][name]; ok && old == value || strings.HasPrefix(name, "ovn-encap-") { // ovn-controller makes other tunnels at once
+				continue
+			}
+			set := func(value string) { m.row(db, fmt.Sprintf(`set %s %s '%s:"%s"="%s"'`, table, id, column, name, value)) }
+			return []intrusion{{
+				what: "another value of " + name + " in " + column + " of " + table,
+				make: func() { set("somebody-else") },
+				there: func() bool {
+					return strings.Contains(m.row(db, "--if-exists get "+table+" "+id+" "+column), "somebody-else")
+				},
+				clear: func() { set(value) },
+			}}
+		}
+	}
+	return nil
+}
+
+// anotherKey is a key in the external_ids of a row.
+func (m *matrix) anotherKey(db, table, key string) intrusion {
+	id := rowOf(key)
+	run := func(command string) string { return m.row(db, command) }
 	return intrusion{
 		what:  "a key in external_ids of " + table,
 		make:  func() { run("set " + table + " " + id + " external_ids:somebody=else") },
