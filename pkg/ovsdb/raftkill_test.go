@@ -3,6 +3,7 @@
 package ovsdb_test
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -88,4 +89,56 @@ func TestKilledWhileWriting(t *testing.T) {
 		}
 	}
 	t.Logf("%d writes confirmed, %d kills: %d files with entries left out, %d damaged", total, len(files), left, damaged)
+}
+
+// TestServerKilled ends a server alone with kill -9 while the client writes to it: after the restart each row is there whose
+// write was confirmed, none whose write was refused, and none twice.
+func TestServerKilled(t *testing.T) {
+	t.Parallel()
+	server := ovsdbtest.Start(t, ovsdbtest.Northbound)
+	c := dial(t, ovsdb.Config{DB: server.DB, Remotes: server.Remote(), Timeout: 10 * time.Second})
+	outcomes := map[string]error{}
+	for round := range 6 {
+		written := make(chan bool, 1000)
+		var writer sync.WaitGroup
+		writer.Go(func() {
+			for i := range 1000 {
+				name := fmt.Sprintf("write-%d-%d", round, i)
+				_, err := c.Transact(t.Context(), ovsdb.Insert("Logical_Switch", "", map[string]any{"name": name}))
+				outcomes[name] = err
+				written <- err == nil
+				if err != nil {
+					return
+				}
+			}
+		})
+		for range 5 + round {
+			if !<-written {
+				break
+			}
+		}
+		server.Kill()
+		writer.Wait()
+		server.Restart()
+	}
+	rows := map[string]int{}
+	for _, name := range names(t, dial(t, ovsdb.Config{DB: server.DB, Remotes: server.Remote(), Timeout: 10 * time.Second})) {
+		rows[name]++
+	}
+	confirmed, unknown := 0, 0
+	for name, err := range outcomes {
+		n := rows[name]
+		switch {
+		case err == nil && n == 1:
+			confirmed++
+		case errors.Is(err, ovsdb.ErrUnknownOutcome) && n <= 1:
+			unknown++
+		case err == nil || n > 0:
+			t.Errorf("%s: %d rows after %v", name, n, err)
+		}
+	}
+	if confirmed < 20 {
+		t.Errorf("only %d writes were confirmed", confirmed)
+	}
+	t.Logf("%d confirmed, %d unknown, %d in all", confirmed, unknown, len(outcomes))
 }
