@@ -98,6 +98,9 @@ func (d *Deployment) Later() (*Deployment, error) {
 // Now returns when this sample began; for a capture, when it was saved.
 func (d *Deployment) Now() time.Time { return d.now }
 
+// Cluster returns the open deployment itself, for answers that do their own reading.
+func (d *Deployment) Cluster() *cluster.Cluster { return d.cluster }
+
 // Context bounds all reading.
 func (d *Deployment) Context() context.Context { return d.ctx }
 

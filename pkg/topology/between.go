@@ -25,6 +25,9 @@ func LoadBetween(ctx context.Context, s Source, from, to string) (*Graph, error)
 	return load(ctx, s, readParts)
 }
 
+// LoadWays is Load for the paths of packets between any endpoints: it reads all that may lie on them but ACLs.
+func LoadWays(ctx context.Context, s Source) (*Graph, error) { return load(ctx, s, readParts) }
+
 // plainEnds reports whether both texts name ports or pods and cannot mean a load balancer.
 func (g *Graph) plainEnds(ctx context.Context, s Source, ends ...string) (bool, error) {
 	var norths []ovsdb.Reader

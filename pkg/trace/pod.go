@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -27,7 +28,11 @@ func (t *tracer) workload(ctx context.Context, v *nodeView, link string) workloa
 		return w
 	}
 	w := workload{}
-	pod, err := v.Host.Pod(ctx, link)
+	read := t.readPod
+	if read == nil {
+		read = func(n *cluster.Node, link string) (*node.PodNet, error) { return n.Host.Pod(ctx, link) }
+	}
+	pod, err := read(v.Node, link)
 	if err == nil && pod != nil && pod.Network != nil {
 		w = t.attached(v, link, pod)
 	}

@@ -26,6 +26,8 @@ type Start struct {
 	Bridge string
 	Packet packet.Flow
 	Table  int // 0: by the port that is its in_port, else by this table
+	// Actions, if not empty, are executed in place of a lookup, as those of a packet-out message.
+	Actions string
 }
 
 // Follow takes a packet through the tables of a node's bridges, to every place where it leaves them. ovs-vswitchd
@@ -51,9 +53,8 @@ func Follow(ctx context.Context, sw Switch, node string, ct *Conntrack, start St
 // A pass is one trip through the tables: from a port, or from where conntrack returns the packet.
 type pass struct {
 	Start
-	actions string // actions to execute; empty: a lookup, as Start specifies
-	before  []Step
-	told    [][]byte // userdata of controller actions so far
+	before []Step
+	told   [][]byte // userdata of controller actions so far
 }
 
 type follower struct {
@@ -66,11 +67,11 @@ type follower struct {
 
 func (f *follower) pass(ctx context.Context, p pass) error {
 	command, args := "ofproto/trace", []string{p.Bridge, p.Packet.String()}
-	if p.Table > 0 && p.actions == "" {
-		p.actions = "resubmit(," + strconv.Itoa(p.Table) + ")"
+	if p.Table > 0 && p.Actions == "" {
+		p.Actions = "resubmit(," + strconv.Itoa(p.Table) + ")"
 	}
-	if p.actions != "" {
-		command, args = "ofproto/trace-packet-out", append(args, p.actions)
+	if p.Actions != "" {
+		command, args = "ofproto/trace-packet-out", append(args, p.Actions)
 	}
 	f.walk.Requests = append(f.walk.Requests, append([]string{command}, args...))
 	reply, err := f.sw.Control(ctx, "ovs-vswitchd", command, args...)

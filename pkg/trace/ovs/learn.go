@@ -120,7 +120,7 @@ func (r *reading) relearned() (pass, bool) {
 			actions = append(actions, n.Text)
 		}
 		steps := append(r.before[:len(r.before):len(r.before)], r.steps(e.Parent)...)
-		return pass{Start: Start{Bridge: e.Bridge, Packet: at.Flow}, actions: strings.Join(actions, ","), before: steps, told: r.told}, true
+		return pass{Start: Start{Bridge: e.Bridge, Packet: at.Flow, Actions: strings.Join(actions, ",")}, before: steps, told: r.told}, true
 	}
 	return pass{}, false
 }

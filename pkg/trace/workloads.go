@@ -1,0 +1,221 @@
+package trace
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+// Workloads looks at what is attached to a node's logical ports, at most at the given number of them, and returns what
+// keeps their packets from passing. It judges by contradictions alone: what a workload's owner may want is no loss.
+func (g *Ground) Workloads(ctx context.Context, n *cluster.Node, most int) ([]Loss, error) {
+	v, err := g.view(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	shut, err := g.shutPorts(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	var lost []Loss
+	for _, link := range g.workloadLinks(v) {
+		if most == 0 {
+			break
+		}
+		most--
+		port := v.ports[link]
+		c, ok := g.attachment(v, link, shut)
+		if !ok {
+			c, ok = g.within(ctx, v, link)
+		}
+		if !ok {
+			continue
+		}
+		l, _ := loss(n.Name, n.Name, journey.Verdict{Outcome: journey.Dropped, Node: n.Name, Because: c})
+		l.Port = port.Name
+		lost = append(lost, l)
+	}
+	return lost, nil
+}
+
+// workloadLinks returns the links of a node's bound logical ports that are not the host's own, in order.
+func (g *Ground) workloadLinks(v *nodeView) []string {
+	var links []string
+	for link, port := range v.ports {
+		own := g.hosts.byPort[port.Name] != nil
+		if port.Kind == topology.SwitchPort && port.Type == "" && port.Parent == "" && port.Enabled && port.Chassis == v.SystemID && !own {
+			links = append(links, link)
+		}
+	}
+	slices.Sort(links)
+	return links
+}
+
+// shutPorts returns the ports of a node's integration bridge whose OpenFlow configuration stops packets.
+func (g *Ground) shutPorts(ctx context.Context, v *nodeView) (map[string]string, error) {
+	text, err := v.Host.Dump(ctx, v.names.Bridge, node.Ports)
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	shut := map[string]string{}
+	for _, d := range openflow.ParsePortDescs(text) {
+		for _, setting := range []string{"NO_FWD", "NO_RECV"} {
+			if slices.Contains(d.Config, setting) {
+				shut[d.Port.Name] = setting
+			}
+		}
+	}
+	return shut, nil
+}
+
+// attachment explains why nothing passes between a workload's link and its bridge.
+func (g *Ground) attachment(v *nodeView, link string, shut map[string]string) (journey.Cause, bool) {
+	bridge, iface := g.interfaceOf(v.Name, link)
+	switch {
+	case iface == nil || bridge.Name != v.names.Bridge:
+		return journey.Cause{}, false
+	case shut[link] != "":
+		return journey.Cause{Kind: journey.PortBlocked, Link: link, Bridge: bridge.Name, Node: v.Name, Detail: shut[link]}, true
+	case iface.AdminState == "down":
+		return journey.Cause{Kind: journey.LinkDown, Link: link, Node: v.Name, Port: v.ports[link].Name}, true
+	}
+	return journey.Cause{}, false
+}
+
+// within explains why a workload's own network keeps it from taking part in its port's.
+func (g *Ground) within(ctx context.Context, v *nodeView, link string) (journey.Cause, bool) {
+	w := g.workload(ctx, v, link)
+	port := v.ports[link]
+	if w.pod == nil || port.Switch == nil || !w.pod.Link.Up || w.pod.Guessed {
+		return journey.Cause{}, false
+	}
+	found := func(c journey.Cause) (journey.Cause, bool) {
+		c.Place, c.Workload, c.Node = journey.InWorkload, workloadOf(port), v.Name
+		return c, true
+	}
+	if c, ok := g.wrongEntry(port, w.pod); ok {
+		return found(c)
+	}
+	if c, ok := g.tooWide(port, w.pod); ok {
+		return found(c)
+	}
+	if c, ok := g.refusing(ctx, port, w.pod); ok {
+		return found(c)
+	}
+	if c, ok := g.deaf(port, w.pod); ok {
+		return found(c)
+	}
+	return journey.Cause{}, false
+}
+
+// wrongEntry finds a permanent neighbour entry with a MAC address that nothing with its address has.
+func (g *Ground) wrongEntry(port *topology.Port, pod *node.PodNet) (journey.Cause, bool) {
+	for _, n := range pod.Network.Neighbours {
+		if n.Link != pod.Link.Name || n.State != "permanent" || n.MAC == "" {
+			continue
+		}
+		_, macs := g.onSwitch(port, n.Addr)
+		if len(macs) > 0 && !slices.ContainsFunc(macs, func(mac string) bool { return strings.EqualFold(mac, n.MAC) }) {
+			return journey.Cause{Kind: journey.WrongNeighbour, Address: n.Addr, MAC: n.MAC, Detail: macs[0]}, true
+		}
+	}
+	return journey.Cause{}, false
+}
+
+// tooWide finds an address whose prefix makes a neighbour of a workload that is on another switch.
+func (g *Ground) tooWide(port *topology.Port, pod *node.PodNet) (journey.Cause, bool) {
+	on := g.graph.SwitchOf(port)
+	if on == nil {
+		return journey.Cause{}, false
+	}
+	for _, a := range pod.Network.Addresses {
+		own := a.Prefix.Addr()
+		if a.Link != pod.Link.Name || a.Scope != "global" || !slices.Contains(port.Addresses, own.String()) {
+			continue
+		}
+		gateway := g.graph.RouterPortFor(on, own)
+		if gateway == nil || !slices.ContainsFunc(gateway.Prefixes(), func(p netip.Prefix) bool { return p.Contains(own) && p.Bits() > a.Prefix.Bits() }) {
+			continue
+		}
+		if other, ok := g.beyond(port, a.Prefix); ok {
+			return journey.Cause{Kind: journey.NotOnLink, Address: other, Detail: "its address is " + a.Prefix.String()}, true
+		}
+	}
+	return journey.Cause{}, false
+}
+
+// beyond returns the address of another workload of a port's network that is within a prefix and not on the port's
+// switch.
+func (g *Ground) beyond(port *topology.Port, p netip.Prefix) (netip.Addr, bool) {
+	for _, a := range g.others(port) {
+		if !p.Contains(a) {
+			continue
+		}
+		if known, _ := g.onSwitch(port, a); !known {
+			return a, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// others returns the addresses of the other workloads of a port's network.
+func (g *Ground) others(port *topology.Port) []netip.Addr {
+	var list []netip.Addr
+	for _, p := range g.graph.Ports {
+		if p == port || p.Kind != topology.SwitchPort || p.Type != "" || p.Switch == nil || p.Network() != port.Network() || p.Zone != port.Zone {
+			continue
+		}
+		for _, text := range p.Addresses {
+			if a, err := netip.ParseAddr(text); err == nil {
+				list = append(list, a)
+			}
+		}
+	}
+	return list
+}
+
+// refusing finds a route that refuses packets to another workload of the same network.
+func (g *Ground) refusing(ctx context.Context, port *topology.Port, pod *node.PodNet) (journey.Cause, bool) {
+	for _, r := range pod.Network.Routes {
+		if r.Type != "blackhole" && r.Type != "unreachable" && r.Type != "prohibit" || !r.Dst.IsValid() || r.Dst.Bits() == 0 {
+			continue
+		}
+		for _, a := range g.others(port) {
+			if !r.Dst.Contains(a) {
+				continue
+			}
+			way, err := pod.Route(ctx, node.RouteQuery{Dst: a})
+			if err == nil && way.Type == r.Type {
+				return journey.Cause{Kind: journey.RouteRefuses, Address: a, Detail: r.Type}, true
+			}
+		}
+	}
+	return journey.Cause{}, false
+}
+
+// deaf finds a packet filter that drops even the replies to what the workload itself asks, by any protocol.
+func (g *Ground) deaf(port *topology.Port, pod *node.PodNet) (journey.Cause, bool) {
+	var by string
+	for _, a := range pod.Network.Addresses {
+		own := a.Prefix.Addr()
+		if a.Link != pod.Link.Name || !own.Is4() || !slices.Contains(port.Addresses, own.String()) {
+			continue
+		}
+		for _, proto := range []uint8{packet.ProtoTCP, packet.ProtoUDP, packet.ProtoICMP} {
+			did, why := podFilter(pod, packet.Tuple{Src: own.Next(), Dst: own, Proto: proto, SrcPort: 443, DstPort: 40000}, true, true)
+			if did != node.FilterDrops {
+				return journey.Cause{}, false
+			}
+			by = why
+		}
+	}
+	return journey.Cause{Kind: journey.Filtered, Detail: by}, by != ""
+}
