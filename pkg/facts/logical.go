@@ -101,6 +101,22 @@ func RouterPortOf(p *nb.LogicalSwitchPortBrief) string {
 	return p.Options["router-port"]
 }
 
+// PortWithMAC returns the port of a pod or VM with a MAC address; nil if none has it, or several do.
+func (l *Logical) PortWithMAC(mac string) *nb.LogicalSwitchPortBrief {
+	var found []*nb.LogicalSwitchPortBrief
+	for i := range l.SwitchPorts {
+		p := &l.SwitchPorts[i]
+		has := func(a LPortAddress) bool { return a.MAC == strings.ToLower(mac) }
+		if p.Type == "" && slices.ContainsFunc(PortAddresses(p), has) {
+			found = append(found, p)
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	return found[0]
+}
+
 // Gateways returns the router ports linked to a switch.
 func (l *Logical) Gateways(s *nb.LogicalSwitch) []*nb.LogicalRouterPort {
 	var out []*nb.LogicalRouterPort

@@ -56,7 +56,8 @@ type LogicalSwitchPortBrief struct {
 	ParentName       ovsdb.Set[string]     `ovsdb:"parent_name,sparse"` // parent of a nested port
 	Peer             ovsdb.Set[string]     `ovsdb:"peer,sparse"`        // newer than OVN 23.03
 	PortSecurity     ovsdb.Set[string]     `ovsdb:"port_security"`
-	Up               ovsdb.Set[bool]       `ovsdb:"up"` // absent until northd has seen the port
+	Tag              ovsdb.Set[int]        `ovsdb:"tag,sparse"` // VLAN, of a localnet port and of nested ports
+	Up               ovsdb.Set[bool]       `ovsdb:"up"`         // absent until northd has seen the port
 	Options          map[string]string     `ovsdb:"options"`
 	ExternalIDs      map[string]string     `ovsdb:"external_ids"`
 }

@@ -14,7 +14,6 @@ type Bridge struct {
 	McastSnoopingEnable bool                  `ovsdb:"mcast_snooping_enable"`
 	Mirrors             ovsdb.Set[ovsdb.UUID] `ovsdb:"mirrors"` // Mirror
 	NetFlow             ovsdb.Set[ovsdb.UUID] `ovsdb:"netflow"` // NetFlow
-	Protocols           ovsdb.Set[string]     `ovsdb:"protocols"`
 	RSTPEnable          bool                  `ovsdb:"rstp_enable"`
 	RSTPStatus          map[string]string     `ovsdb:"rstp_status"`
 	SFlow               ovsdb.Set[ovsdb.UUID] `ovsdb:"sflow"` // sFlow
@@ -30,6 +29,7 @@ type BridgeBrief struct {
 	DatapathType string                `ovsdb:"datapath_type"` // empty or system is the kernel, netdev is userspace
 	FailMode     ovsdb.Set[string]     `ovsdb:"fail_mode"`     // standalone if absent, or secure
 	Ports        ovsdb.Set[ovsdb.UUID] `ovsdb:"ports"`         // Port
+	Protocols    ovsdb.Set[string]     `ovsdb:"protocols"`     // of OpenFlow; the default set if empty
 	OtherConfig  map[string]string     `ovsdb:"other_config"`
 	ExternalIDs  map[string]string     `ovsdb:"external_ids"`
 }

@@ -18,12 +18,14 @@ var Repairs = []*fixes.Repair{
 	RaiseConntrackLimit,
 	EnableForwarding,
 	AddClusterRoute,
+	DeleteNeighbour,
 
 	// the local switch
 	StartVswitchd,
 	RestoreConfDB,
 	RestoreSwitchConfig,
 	RemovePort,
+	SetPortUp,
 	ClearIfaceID,
 	StandaloneBridge,
 	RaiseFlowLimit,

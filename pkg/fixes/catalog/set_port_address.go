@@ -37,7 +37,7 @@ it was attached: then it is the Northbound that changed. Otherwise re-create the
 		for _, ip := range device.Addresses() {
 			text += " " + ip.Addr().String()
 		}
-		if slices.Contains(p.Addresses, text) {
+		if slices.Contains(p.Addresses, text) && (len(p.PortSecurity) == 0 || slices.ContainsFunc(p.PortSecurity, func(s string) bool { return samePort(text, s) })) {
 			return nil, fixes.Refuse("", "port %s has the addresses of its pod: %s", p.Name, text)
 		}
 		if other := taken(l, p, device); other != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -141,12 +142,12 @@ func device(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical, d *facts.Device
 		addressing = addressing || m.addressing
 	}
 	f.Title = what + doctor.PortLabel(d.Port) + " " + strings.Join(says, ", ")
-	whatToDo(d, &f, addressing)
+	whatToDo(l, d, &f, addressing)
 	p.Report(f)
 }
 
 // whatToDo fills in cause and repair: the interface's original addresses show which side has changed.
-func whatToDo(d *facts.Device, f *doctor.Finding, addressing bool) {
+func whatToDo(l *facts.Logical, d *facts.Device, f *doctor.Finding, addressing bool) {
 	recreate := cmp.Or(recreated(d.Port), "recreate it")
 	f.Reason = "link"
 	if !addressing {
@@ -158,7 +159,13 @@ func whatToDo(d *facts.Device, f *doctor.Finding, addressing bool) {
 	if mac != "" || len(ips) > 0 {
 		f.Evidence = append(f.Evidence, doctor.OVS("Interface", d.Interface.Name).Says("recorded when it was created: "+doctor.Pairs(d.Interface.ExternalIDs, "attached-mac", "attached_mac", "ip_addresses", "ip")))
 	}
+	other := l.PortWithMAC(d.Link.MAC)
 	switch as, known := d.AsRecorded(); {
+	case other != nil && other != d.Port:
+		f.Reason = "other-port"
+		f.Concern(doctor.PortObject(other.Name))
+		f.Cause = fmt.Sprintf("what is attached to %s is that of port %s: the iface-id of the interface is another's", d.Interface.Name, other.Name)
+		f.Next = fixes.Command("ovs-vsctl set Interface %s external_ids:iface-id=%s", d.Interface.Name, other.Name) + ", and likewise where that port is; or recreate both"
 	case !known:
 		f.Cause = "it was changed there, or the port in the Northbound"
 		f.Next = recreate + "; if the addresses there are right: ovn-nbctl lsp-set-addresses " + d.Port.Name + " 'MAC ADDRESS…'"
@@ -225,7 +232,11 @@ func mismatches(l *facts.Logical, d *facts.Device) []mismatch {
 	if d.Pod {
 		for _, a := range has {
 			if len(found) == 0 && !allowed(security, mac, a.Addr()) {
-				add(doctor.Warning, linkRow, "has the address %s, which its port security does not allow", a.Addr())
+				result := doctor.Warning
+				if has := slices.ContainsFunc(addresses, func(p facts.LPortAddress) bool { return hasAddress(p, a.Addr()) }); has {
+					result = doctor.Error // it is the port's own: the pod can send nothing from it
+				}
+				add(result, linkRow, "has the address %s, which its port security does not allow", a.Addr())
 			}
 		}
 		if d.Host.MTU > 0 && d.Link.MTU > d.Host.MTU {
@@ -290,6 +301,10 @@ func family(d *facts.Device, addresses []facts.LPortAddress, has []netip.Prefix,
 	default:
 		add(doctor.Error, "has no address; its port has %s", want[0])
 	}
+}
+
+func hasAddress(p facts.LPortAddress, a netip.Addr) bool {
+	return slices.ContainsFunc(p.IPs, func(ip netip.Prefix) bool { return ip.Addr() == a })
 }
 
 // allowed reports whether port security allows packets from an address.

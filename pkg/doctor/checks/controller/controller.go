@@ -69,7 +69,7 @@ some seconds apart: a node that progresses is only busy.`,
 		"missing-external-ids", "system-id-cloned", "duplicate-chassis-stale", "sb-rbac-denied", "tls-cert-expired-or-wrong-ca",
 		"db-not-listening-tcp", "raft-no-quorum", "clients-refuse-rebuilt-db", "encap-ip-not-local", "uplink-not-in-bridge", "bridge-fail-mode-wrong", "bridge-link-down",
 		"bridge-ip-lost-after-reboot", "ip-on-enslaved-nic", "integration-bridge-empty", "kernel-module-missing", "db-disk-full-or-corrupt",
-		"connection-inactivity-probe-too-short",
+		"connection-inactivity-probe-too-short", "controller-misdirected", "tunnel-path-blocked",
 	},
 	Run: func(p *doctor.Pass) {
 		if len(p.Zones) == 0 {

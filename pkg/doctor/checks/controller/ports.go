@@ -24,7 +24,7 @@ var PortNotBound = &doctor.Check{
 The interface has the port's name as its iface-id and works, but ovn-controller has not
 claimed the port, or has not installed its flows.`,
 	Causes: []string{
-		"controller-not-running", "vswitchd-not-running", "missing-external-ids", "duplicate-chassis-stale", "system-id-cloned",
+		"controller-not-running", "controller-misdirected", "vswitchd-not-running", "missing-external-ids", "duplicate-chassis-stale", "system-id-cloned",
 		"encap-ip-not-local", "controller-northd-version-mismatch", "northd-not-active", "sb-rbac-denied", "clients-refuse-rebuilt-db",
 		"tls-cert-expired-or-wrong-ca", "db-not-listening-tcp", "raft-no-quorum", "uplink-not-in-bridge", "bridge-fail-mode-wrong", "bridge-ip-lost-after-reboot",
 		"hostname-mismatch", "integration-bridge-empty", "controller-not-caught-up", "duplicate-iface-id-local",

@@ -21,7 +21,7 @@ Something between two nodes drops UDP port 6081 (Geneve) or 4789 (VXLAN): a pack
 filter on one of them, firewalld, a security group of the cloud.`,
 	Causes: []string{
 		"vswitchd-not-running", "bridge-ip-lost-after-reboot", "uplink-not-in-bridge", "bridge-fail-mode-wrong", "ip-on-enslaved-nic", "bridge-link-down",
-		"encap-ip-not-local", "system-id-cloned", "two-vswitchds", "kernel-module-missing", "ipsec-down", "ipv6-dad-failed",
+		"encap-ip-not-local", "system-id-cloned", "two-vswitchds", "kernel-module-missing", "ipsec-down", "ipv6-dad-failed", "tunnel-path-blocked",
 	},
 	Sample: 12 * time.Second, // ovs-vswitchd writes the counters to the database every 5 seconds
 	Run: func(p *doctor.Pass) {

@@ -30,7 +30,7 @@ A server or client that is busy for longer than the inactivity probe is taken fo
 dead. All its clients then reconnect and read everything again, which keeps it busy.`,
 	Causes: []string{
 		"db-not-listening-tcp", "raft-no-quorum", "db-disk-full-or-corrupt", "controller-not-running",
-		"uplink-not-in-bridge", "bridge-fail-mode-wrong", "bridge-ip-lost-after-reboot", "ip-on-enslaved-nic", "bridge-link-down", "vswitchd-not-running",
+		"uplink-not-in-bridge", "bridge-fail-mode-wrong", "bridge-ip-lost-after-reboot", "ip-on-enslaved-nic", "bridge-link-down", "vswitchd-not-running", "tunnel-path-blocked",
 	},
 	Run: func(p *doctor.Pass) {
 		southbound := false // reported by its server

@@ -24,7 +24,7 @@ var BFDDownOrFlapping = &doctor.Check{
 Chassis that share gateway ports monitor each other through their tunnels by BFD, and routes may
 monitor their next hops. A gateway moves when its session goes down.`,
 	Causes: []string{
-		"uplink-not-in-bridge", "bridge-fail-mode-wrong", "bridge-ip-lost-after-reboot", "ip-on-enslaved-nic", "bridge-link-down", "tunnel-port-blocked", "encap-ip-not-local",
+		"uplink-not-in-bridge", "bridge-fail-mode-wrong", "bridge-ip-lost-after-reboot", "ip-on-enslaved-nic", "bridge-link-down", "tunnel-port-blocked", "tunnel-path-blocked", "encap-ip-not-local",
 		"vswitchd-not-running", "two-vswitchds", "tunnel-missing-to-chassis", "integration-bridge-empty", "controller-not-running",
 		"duplicate-chassis-stale", "system-id-cloned", "ipsec-down", "tx-checksum-offload-broken",
 	},

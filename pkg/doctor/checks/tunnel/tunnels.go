@@ -27,7 +27,7 @@ var TunnelMissingToChassis = &doctor.Check{
 Every chassis needs a tunnel to every other chassis of its transport zones, of a type
 that both have. Chassis of other zones of an interconnect and VTEPs are left out.`,
 	Causes: []string{
-		"controller-not-running", "controller-not-caught-up", "vswitchd-not-running", "two-vswitchds", "missing-external-ids", "encap-ip-not-local",
+		"controller-not-running", "controller-misdirected", "controller-not-caught-up", "vswitchd-not-running", "two-vswitchds", "missing-external-ids", "encap-ip-not-local",
 		"duplicate-chassis-stale", "system-id-cloned", "kernel-module-missing", "conf-db-lost-or-corrupt", "dpdk-not-initialised",
 	},
 	Settle: true, // tunnels to a new node take a moment

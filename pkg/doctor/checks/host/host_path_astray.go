@@ -1,0 +1,203 @@
+package host
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+var HostPathAstray = &doctor.Check{
+	Name:     "host-path-astray",
+	Category: "node-os",
+	Doc: `A host sends packets for another node or its pods astray
+
+A permanent neighbour entry of the host has a MAC address that the other node does not have, or a route
+or rule refuses packets to another node or to the pods that it should reach.`,
+	Settle: true,
+	Run: func(p *doctor.Pass) {
+		var all []*doctor.Node
+		for n := range p.Nodes() {
+			all = append(all, n)
+		}
+		for _, n := range all {
+			wrongNeighbours(p, n, all)
+			refusingRoutes(p, n)
+		}
+	},
+}
+
+// wrongNeighbours reports permanent entries for the addresses of other nodes that none of their links has.
+func wrongNeighbours(p *doctor.Pass, n *doctor.Node, all []*doctor.Node) {
+	for _, entry := range n.Net.Neighbours {
+		if entry.State != "permanent" || entry.MAC == "" || !entry.Addr.IsGlobalUnicast() || !connected(n.Net, entry) {
+			continue
+		}
+		for _, other := range all {
+			has := holder(other.Net, entry.Addr)
+			if other == n || has == nil || has.MAC == "" || !connectedLike(n.Net, entry, other.Net) || hasMAC(other.Net, entry.MAC) {
+				continue
+			}
+			p.Report(doctor.Finding{
+				Object: doctor.NodeObject(n.Name),
+				Reason: "neighbour",
+				Also:   []doctor.Object{doctor.NodeObject(other.Name), doctor.LinkObject(n.Host, entry.Link)},
+				Title:  fmt.Sprintf("%s sends packets for %s to %s, but %s has the address on %s with %s", n.Name, entry.Addr, entry.MAC, other.Name, has.Name, has.MAC),
+				Evidence: []doctor.Evidence{
+					doctor.Neighbours(entry.Link).On(n.Name).Says(fmt.Sprintf("%s lladdr %s PERMANENT", entry.Addr, entry.MAC)),
+					doctor.Link(has.Name).On(other.Name).Says("address " + has.MAC),
+				},
+				Cause:  "the entry was added by hand or by a tool, and the other node's MAC address is another one, or has changed",
+				Effect: "what this host sends to " + other.Name + " is lost: probes of pods, the API of the cluster, tunnels of a switch in the kernel",
+				Fix:    catalog.DeleteNeighbour.With(entry.Link, entry.Addr.String()),
+			})
+		}
+	}
+}
+
+// connected reports whether an entry is for an address of a network that its link is in.
+func connected(net *node.Network, entry node.Neighbour) bool {
+	return slices.ContainsFunc(net.Addresses, func(a node.Address) bool { return a.Link == entry.Link && a.Prefix.Contains(entry.Addr) })
+}
+
+// connectedLike reports whether another node has an entry's address in the network in which this one looks for it.
+func connectedLike(net *node.Network, entry node.Neighbour, other *node.Network) bool {
+	return slices.ContainsFunc(other.Addresses, func(there node.Address) bool {
+		return there.Prefix.Addr() == entry.Addr && slices.ContainsFunc(net.Addresses, func(a node.Address) bool {
+			return a.Link == entry.Link && a.Prefix.Masked() == there.Prefix.Masked()
+		})
+	})
+}
+
+// holder returns the link with an address; nil if there is none.
+func holder(net *node.Network, a netip.Addr) *node.Link {
+	if at := slices.IndexFunc(net.Addresses, func(x node.Address) bool { return x.Prefix.Addr() == a }); at >= 0 {
+		return net.Link(net.Addresses[at].Link)
+	}
+	return nil
+}
+
+func hasMAC(net *node.Network, mac string) bool {
+	return slices.ContainsFunc(net.Links, func(l node.Link) bool { return strings.EqualFold(l.MAC, mac) })
+}
+
+// refuses reports whether a route of this type stops packets.
+func refuses(kind string) bool {
+	return kind == "blackhole" || kind == "unreachable" || kind == "prohibit"
+}
+
+// waysAsked is how many addresses the kernel is asked for on account of one route.
+const waysAsked = 8
+
+// refusingRoutes reports routes that refuse what the host should reach. The kernel decides: only where it has a refusing
+// route is it asked for the way to addresses that the route covers.
+func refusingRoutes(p *doctor.Pass, n *doctor.Node) {
+	var all []target
+	for _, r := range n.Net.Routes {
+		if !refuses(r.Type) || !r.Dst.IsValid() {
+			continue
+		}
+		if all == nil {
+			all = targets(p, n)
+		}
+		asked := 0
+		for _, to := range all {
+			if !r.Dst.Contains(to.address) || !looksUp(n.Net, r.Table, to.address) || asked == waysAsked {
+				continue
+			}
+			asked++
+			way, err := n.Node().Route(p.Context(), node.RouteQuery{Dst: to.address})
+			if err != nil || way.Type != r.Type {
+				continue
+			}
+			routeRefuses(p, n, r, to)
+			break
+		}
+	}
+}
+
+// looksUp reports whether a rule has the host look up an address in a table, for packets of its own.
+func looksUp(net *node.Network, table int, a netip.Addr) bool {
+	return slices.ContainsFunc(net.Rules, func(r node.Rule) bool {
+		mine := (r.Family == 6) == a.Is6() && r.Iif == "" && r.Oif == "" && r.Mark == 0 && r.More == "" && !r.Not
+		return mine && r.Table == table && (!r.Dst.IsValid() || r.Dst.Contains(a))
+	})
+}
+
+// A target is an address that a host should reach.
+type target struct {
+	address netip.Addr
+	what    string
+	on      doctor.Object
+}
+
+// targets are the tunnel addresses of the other nodes, and one pod of each switch within the networks that the CMS routes
+// the host to.
+func targets(p *doctor.Pass, n *doctor.Node) []target {
+	g, err := facts.GraphOf(p.Deployment)
+	if err != nil {
+		return nil
+	}
+	var all []target
+	for _, c := range g.Chassis {
+		for _, e := range c.Encaps {
+			if a, err := netip.ParseAddr(e.IP); err == nil && c.Name != n.SystemID {
+				all = append(all, target{a, "node " + c.Hostname, doctor.NodeObject(c.Hostname)})
+			}
+		}
+	}
+	link, err := facts.PodLinkOf(n.Host)
+	if err != nil || link == nil {
+		return all
+	}
+	seen := map[string]bool{}
+	for _, port := range g.Ports {
+		if port.Kind != topology.SwitchPort || port.Pod == "" || port.Switch == nil || seen[port.Switch.UUID] {
+			continue
+		}
+		for _, text := range port.Addresses {
+			a, err := netip.ParseAddr(text)
+			if err == nil && slices.ContainsFunc(link.Pods, func(x facts.PodNetwork) bool { return x.Prefix.Contains(a) }) {
+				all = append(all, target{a, "pod " + port.Pod, doctor.PortObject(port.Name)})
+				seen[port.Switch.UUID] = true
+			}
+		}
+	}
+	return all
+}
+
+func routeRefuses(p *doctor.Pass, n *doctor.Node, r node.Route, to target) {
+	dst := r.Dst.String()
+	if r.Dst.Bits() == 0 {
+		dst = "default"
+	}
+	text := r.Type + " " + dst
+	if r.Table != 254 {
+		text += fmt.Sprintf(" table %d", r.Table)
+	}
+	f := doctor.Finding{
+		Object: doctor.NodeObject(n.Name),
+		Reason: "route-refuses",
+		Also:   []doctor.Object{to.on},
+		Title:  fmt.Sprintf("a route of %s refuses packets to %s: %s", n.Name, to.what, text),
+		Evidence: []doctor.Evidence{
+			doctor.Routes().On(n.Name).Says(text),
+			doctor.Command(fixes.Command("ip route get %s", to.address.String())).On(n.Name).Says(r.Type),
+		},
+		Cause:  "the route, or the rule that leads to its table, was added by hand or by a tool",
+		Effect: fmt.Sprintf("what this host itself sends to %s is lost", to.what),
+		Next:   "on " + n.Name + ": " + fixes.Command("ip route del %s %s table %d", r.Type, dst, r.Table),
+	}
+	if r.Table != 254 {
+		f.Evidence = append(f.Evidence, doctor.Command("ip rule").On(n.Name).Says(fmt.Sprintf("leads to table %d", r.Table)))
+		f.Next = "on " + n.Name + ": ip rule; remove the rule that leads to table " + fmt.Sprint(r.Table)
+	}
+	p.Report(f)
+}

@@ -1,0 +1,235 @@
+package tunnel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/trace"
+)
+
+var TunnelPathBlocked = &doctor.Check{
+	Name:     "tunnel-path-blocked",
+	Category: "tunnel",
+	Doc: `A node does not let tunnel packets pass
+
+A tunnel packet is followed from each node to its peers as trace follows it: through the flows, VLANs,
+bonds and ports of the bridge with the uplink, the routes, neighbours and packet filter of the host,
+and in again on the other node.`,
+	Causes: []string{
+		"vswitchd-not-running", "bridge-ip-lost-after-reboot", "uplink-not-in-bridge", "bridge-fail-mode-wrong", "ip-on-enslaved-nic", "bridge-link-down",
+		"encap-ip-not-local", "system-id-cloned", "two-vswitchds", "kernel-module-missing", "ipv6-dad-failed", "duplicate-chassis-stale",
+		"conf-db-lost-or-corrupt", "dpdk-not-initialised",
+	},
+	Settle: true, // a bond or a spanning tree takes a while, and so does a new neighbour
+	Run:    tunnelPaths,
+}
+
+// peersFollowed is how many peers of a node are sent a packet.
+const peersFollowed = 6
+
+// tunnelLosses follows the tunnels of all nodes that can be read.
+func tunnelLosses(d *snapshot.Deployment) ([]trace.Loss, error) {
+	return snapshot.Derive(d, "tunnels", func() ([]trace.Loss, error) {
+		g, err := facts.GraphOf(d)
+		if err != nil {
+			return nil, err
+		}
+		ground := trace.NewGround(d.Cluster(), g)
+		var lost []trace.Loss
+		for _, n := range facts.Switching(d) {
+			found, err := ground.Tunnels(d.Context(), n, peersFollowed)
+			if err != nil && d.Context().Err() != nil {
+				return nil, err
+			}
+			lost = append(lost, found...) // what cannot be read is reported by other checks
+		}
+		return lost, nil
+	})
+}
+
+func tunnelPaths(p *doctor.Pass) {
+	if len(facts.Switching(p.Deployment)) == 0 {
+		p.Skip("no node that runs OVN can be read from here")
+		return
+	}
+	lost, ok := doctor.Need(p, doctor.Object{}, func() ([]trace.Loss, error) { return tunnelLosses(p.Deployment) })
+	if !ok {
+		return
+	}
+	if encrypted(p) { // then filters that let only ESP pass are right
+		lost = slices.DeleteFunc(slices.Clone(lost), func(l trace.Loss) bool { return l.Because.Kind == journey.Filtered })
+	}
+	for _, same := range byPlace(lost) {
+		pathBlocked(p, same)
+	}
+}
+
+// encrypted reports whether a zone's tunnels are.
+func encrypted(p *doctor.Pass) bool {
+	return slices.ContainsFunc(p.Zones, func(z *snapshot.Zone) bool {
+		rows, err := z.Northbound()
+		return err == nil && len(rows.Globals) > 0 && rows.Globals[0].IPsec
+	})
+}
+
+// A place is what stops packets, of whichever tunnels.
+type place struct {
+	kind               journey.CauseKind
+	node, bridge, link string
+	other              string // chassis or MAC, of what is between two nodes
+}
+
+// byPlace groups losses by what stops them.
+func byPlace(lost []trace.Loss) [][]trace.Loss {
+	var order []place
+	groups := map[place][]trace.Loss{}
+	for _, l := range lost {
+		c := l.Because
+		if follows(l, lost) {
+			continue
+		}
+		at := place{c.Kind, c.Node, c.Bridge, c.Link, c.MAC}
+		switch c.Kind {
+		case journey.NeighbourFailed, journey.NoTunnelPort, journey.NoUplink:
+			continue // a peer that does not answer is no fault here; the others are found by checks of their own
+		case journey.SameMAC:
+			at.node = ""
+		}
+		if groups[at] == nil {
+			order = append(order, at)
+		}
+		groups[at] = append(groups[at], l)
+	}
+	out := make([][]trace.Loss, len(order))
+	for i, at := range order {
+		out[i] = groups[at]
+	}
+	return out
+}
+
+// follows reports whether a loss is what another one leads to: a bridge whose uplink is in a VLAN receives packets with
+// its tag, and one that shares its MAC address, or floods, learns addresses where they are not.
+func follows(l trace.Loss, lost []trace.Loss) bool {
+	switch l.Because.Kind {
+	case journey.VLANUnknown, journey.LeavesInVLAN, journey.OVSDrops, journey.NothingSendsItOn, journey.NotForHost, journey.TunnelNotTaken, journey.WrongNeighbour, journey.OpenFlowDrops:
+	default:
+		return false
+	}
+	return slices.ContainsFunc(lost, func(root trace.Loss) bool {
+		switch c := root.Because; c.Kind {
+		case journey.VLANMismatch, journey.BondDown:
+			return c.Node == l.Because.Node && (c.Bridge == l.Because.Bridge || l.Because.Bridge == "")
+		case journey.PortBlocked:
+			return c.Node == l.Because.Node && c.Bridge == l.Because.Bridge && !strings.HasPrefix(c.Detail, "NO_")
+		case journey.SameMAC:
+			pair := []string{c.Node, c.Chassis}
+			return slices.Contains(pair, l.From) || slices.Contains(pair, l.To)
+		}
+		return false
+	})
+}
+
+// pathBlocked reports what stops the packets of some tunnels.
+func pathBlocked(p *doctor.Pass, lost []trace.Loss) {
+	c := lost[0].Because
+	f := doctor.Finding{
+		Object: placeOf(p, c),
+		Reason: string(c.Kind),
+		Title:  fmt.Sprintf("tunnel packets from %s are lost: %s", ways(lost), lost[0].Words),
+		Effect: "pods on these nodes do not reach each other; pods on one node do",
+		Next:   wayOut(c),
+	}
+	seen := map[string]bool{f.Object.Name: f.Object.Kind == "node"}
+	for _, l := range lost {
+		for _, name := range []string{l.From, l.To, l.Because.Node} {
+			if !seen[name] {
+				seen[name] = true
+				f.Concern(doctor.NodeObject(name))
+			}
+		}
+	}
+	f.Show(sourceOf(c).On(c.Node).Says(lost[0].Words))
+	p.Report(f)
+}
+
+// ways lists the directions of tunnels, "node1 to node2 and node2 to node1".
+func ways(lost []trace.Loss) string {
+	var list []string
+	for _, l := range lost {
+		list = append(list, l.From+" to "+l.To)
+	}
+	return doctor.AtMost(list, 3)
+}
+
+// placeOf returns the object that stops packets.
+func placeOf(p *doctor.Pass, c journey.Cause) doctor.Object {
+	switch h := p.Host(c.Node); {
+	case h == nil:
+	case c.Link != "":
+		return doctor.Object{Kind: "interface", Name: c.Link, Node: h.Name}
+	case c.Bridge != "":
+		return doctor.BridgeObject(h, c.Bridge)
+	}
+	return doctor.NodeObject(c.Node)
+}
+
+// sourceOf returns where a cause was read.
+func sourceOf(c journey.Cause) doctor.Source {
+	switch c.Kind {
+	case journey.VLANMismatch:
+		return doctor.OVS("Port", c.Link)
+	case journey.PortBlocked:
+		return doctor.Command(fixes.Command("ovs-ofctl show %s", c.Bridge))
+	case journey.BondDown:
+		return doctor.Reply("ovs-vswitchd", "bond/show")
+	case journey.OpenFlowDrops, journey.NoOpenFlow, journey.NothingSendsItOn:
+		return doctor.Flows(c.Bridge)
+	case journey.WrongNeighbour:
+		return doctor.Reply("ovs-vswitchd", "tnl/neigh/show")
+	case journey.SameMAC:
+		return doctor.Links()
+	case journey.Filtered:
+		return doctor.Command("nft list ruleset")
+	case journey.RouteRefuses, journey.NoTunnelRoute:
+		return doctor.Routes()
+	}
+	return doctor.Reply("ovs-vswitchd", "ofproto/trace")
+}
+
+// wayOut returns what to do about a cause.
+func wayOut(c journey.Cause) string {
+	on := "on " + c.Node + ": "
+	switch c.Kind {
+	case journey.VLANMismatch:
+		return on + fixes.Command("ovs-vsctl remove port %s tag %s", c.Link, c.Detail) + ", unless the network expects that VLAN: then tag the other ports, too"
+	case journey.PortBlocked:
+		if setting, ok := map[string]string{"NO_RECV": "receive", "NO_FWD": "forward"}[c.Detail]; ok {
+			return on + fixes.Command("ovs-ofctl mod-port %s %s %s", c.Bridge, c.Link, setting)
+		}
+		return on + fixes.Command("ovs-appctl stp/show %s", c.Bridge) + "; a port of a host needs no spanning tree: " + fixes.Command("ovs-vsctl set bridge %s stp_enable=false rstp_enable=false", c.Bridge)
+	case journey.BondDown:
+		if strings.HasPrefix(c.Detail, "lacp") {
+			return on + fixes.Command("ovs-appctl lacp/show %s", c.Link) + "; configure LACP at the other end, or let the bond do without: " + fixes.Command("ovs-vsctl set port %s other_config:lacp-fallback-ab=true", c.Link)
+		}
+		return on + fixes.Command("ovs-appctl bond/show %s", c.Link) + "; set a member up: ip link set MEMBER up"
+	case journey.OpenFlowDrops, journey.NothingSendsItOn:
+		return on + fixes.Command("ovs-ofctl dump-flows %s", c.Bridge) + "; delete the flow, or restart what writes the flows of this bridge"
+	case journey.NoOpenFlow:
+		return on + fixes.Command("ovs-ofctl dump-flows %s", c.Bridge) + "; restart what writes the flows of this bridge, or let it switch: " + fixes.Command("ovs-ofctl add-flow %s priority=0,actions=NORMAL", c.Bridge)
+	case journey.WrongNeighbour:
+		return on + fixes.Command("ip neighbour show %s", c.Address.String()) + "; ovs-appctl tnl/neigh/show; if it is in the latter alone: ovs-appctl tnl/neigh/flush; if another host has the address, take it away there"
+	case journey.SameMAC:
+		return "give one of the two another MAC address: ovs-vsctl set bridge BRIDGE other_config:hwaddr=MAC, or ip link set LINK address MAC"
+	case journey.Filtered:
+		return on + "let UDP port 6081 (Geneve) or 4789 (VXLAN) through"
+	case journey.RouteRefuses, journey.NoTunnelRoute:
+		return on + fixes.Command("ip route get %s", c.Address.String()) + "; remove the route or rule that it shows"
+	}
+	return on + "ovs-appctl tnl/ports/show -v; ovs-appctl ovs/route/show"
+}
