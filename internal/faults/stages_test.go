@@ -30,6 +30,7 @@ func stages() []stage {
 		{name: "neutron", topology: lab.OpenStack(), faults: neutronFaults},
 		{name: "vxlan", topology: lab.MixedEncapsulation(), faults: vxlanFaults},
 		{name: "hostnet", topology: lab.OVNKubernetes(), faults: hostnetFaults},
+		{name: "beneath", topology: lab.OVNKubernetes(), faults: beneathFaults},
 		{name: "hostnet-kube-ovn", topology: lab.KubeOVN(), faults: kubeOVNHostFaults},
 	}
 }
