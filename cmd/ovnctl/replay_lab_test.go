@@ -28,14 +28,10 @@ import (
 
 // replays are the deployments of testdata/deployments, brought up from their databases.
 var replays = map[string]struct {
-	// What trace answers wrongly, with the reason. Who repairs it removes the line.
-	wrong map[string]string
 	// Ports without an interface in the replay, so that no packet can be sent to or from them.
 	unplugged []string
-	// Findings of doctor on each node: the check and its object.
-	found []string
-	// Live, trace and doctor read one zone; several are read from a dump of the replay.
-	offline bool
+	// A question about a service with session affinity.
+	sticky []string
 }{
 	"neutron": {
 		unplugged: []string{
@@ -43,13 +39,8 @@ var replays = map[string]struct {
 			"vm:stopped", // bound nowhere
 		},
 	},
-	"kube-ovn": {},
-	"ovn-kubernetes": {
-		offline: true,
-		wrong: map[string]string{
-			"shop/client svc:shop/sticky --tcp=80": "with session affinity OVN drops a client's first packet, and learns from it: its retransmission arrives",
-		},
-	},
+	"kube-ovn":       {},
+	"ovn-kubernetes": {sticky: []string{"shop/client", "svc:shop/sticky", "--tcp=80"}},
 }
 
 // TestReplay sends the packets of three real deployments again, on what their CMS wrote: trace has to say what the packets
@@ -78,22 +69,25 @@ func TestReplay(t *testing.T) {
 				}
 			})
 			t.Logf("%s: up after %v", l.Release, l.Times)
-			d := &replayed{lab: l, sources: []string{"--nb", l.NB(), "--node-exec", l.Dir + "/enter {hostname}"}}
-			saved := d.backup(ctx, t)
-			if r.offline {
-				d.sources = []string{"--offline", saved}
+			d := &replayed{lab: l, sources: []string{"--node-exec", l.Dir + "/enter {hostname}"}}
+			if !topology.Zones {
+				d.sources = append(d.sources, "--nb", l.NB())
 			}
-			d.checkPackets(ctx, t, sentPackets(t, file+".packets"), r.unplugged, r.wrong)
+			saved := d.backup(ctx, t)
+			if len(r.sticky) > 0 {
+				d.checkAffinity(ctx, t, r.sticky, saved)
+			}
+			d.checkPackets(ctx, t, sentPackets(t, file+".packets"), r.unplugged)
 			var nodes sync.WaitGroup
 			for _, n := range topology.Nodes {
-				nodes.Go(func() { d.checkDoctor(ctx, t, n.Name, r.found) })
+				nodes.Go(func() { d.checkDoctor(ctx, t, n.Name) })
 			}
 			nodes.Wait()
 		})
 	}
 }
 
-// A replayed deployment is asked live or from a dump.
+// A replayed deployment is asked live.
 type replayed struct {
 	lab     *lab.Lab
 	sources []string
@@ -163,7 +157,7 @@ func bindings(ctx context.Context, t *testing.T, source string) map[string]strin
 }
 
 // checkPackets sends the packets and asks trace about each.
-func (d *replayed) checkPackets(ctx context.Context, t *testing.T, packets []sentPacket, unplugged []string, wrong map[string]string) {
+func (d *replayed) checkPackets(ctx context.Context, t *testing.T, packets []sentPacket, unplugged []string) {
 	t.Helper()
 	turn := make(chan struct{}, sideBySide)
 	var all sync.WaitGroup
@@ -174,7 +168,7 @@ func (d *replayed) checkPackets(ctx context.Context, t *testing.T, packets []sen
 		all.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			d.check(ctx, t, p, wrong[strings.Join(p.args, " ")])
+			d.check(ctx, t, p)
 		})
 	}
 	all.Wait()
@@ -185,7 +179,7 @@ func (d *replayed) checkPackets(ctx context.Context, t *testing.T, packets []sen
 }
 
 // check sends one packet and asks trace about it.
-func (d *replayed) check(ctx context.Context, t *testing.T, p sentPacket, reason string) {
+func (d *replayed) check(ctx context.Context, t *testing.T, p sentPacket) {
 	t.Helper()
 	question := strings.Join(p.args, " ")
 	did, err := d.send(ctx, p)
@@ -193,16 +187,13 @@ func (d *replayed) check(ctx context.Context, t *testing.T, p sentPacket, reason
 		t.Errorf("%s: %v", question, err)
 		return
 	}
-	answer := d.ovnctl(ctx, d.nodeOf(p.args[0]), slices.Concat([]string{"trace", "-o", "json"}, p.args, d.sources)...)
+	answer := d.trace(ctx, p.args, d.sources)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sent++
-	switch agrees := answer.says(did); {
-	case agrees && reason != "":
-		t.Errorf("%s: it is right now: remove it from the list of wrong answers", question)
-	case agrees:
+	if answer.says(did) {
 		d.agreed++
-	case reason == "":
+	} else {
 		t.Errorf("%s: packets say %s, ovnctl (exit %d) says %s %s", question, did, answer.code, answer.outcome(), answer.stderr)
 	}
 	if p.lost == (did != journey.Delivered) {
@@ -210,6 +201,49 @@ func (d *replayed) check(ctx context.Context, t *testing.T, p sentPacket, reason
 	} else {
 		t.Logf("%s: %s here, not in the deployment", question, did)
 	}
+}
+
+// checkAffinity checks what becomes of a client that session affinity does not know: all that it sends for its first
+// connection is lost on the userspace datapath, its next connection arrives. Trace follows the latter, and says so until
+// OVN knows the client.
+func (d *replayed) checkAffinity(ctx context.Context, t *testing.T, args []string, saved string) {
+	t.Helper()
+	check := func(known bool, sources ...string) {
+		t.Helper()
+		answer := d.trace(ctx, args, sources)
+		found := answer.trace()
+		walk := journey.Walk{Forward: found.Forward, Branches: found.Branches}
+		for _, at := range walk.Directions() {
+			if at.State == "new" && (at.Learned == nil) != known {
+				t.Errorf("client known: %v, trace %v: %+v", known, sources, at.Learned)
+			}
+			if at.Learned != nil && (!at.Learned.Userspace || at.Learned.Stage != "ls_in_lb_aff_learn") {
+				t.Errorf("trace %v: learned by %+v", sources, at.Learned)
+			}
+		}
+		if !answer.says(journey.Delivered) {
+			t.Errorf("trace %v: exit %d, %s %s", sources, answer.code, answer.outcome(), answer.stderr)
+		}
+	}
+	q, err := d.probe(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, _ := d.lab.Topology.Pod(q.from)
+	service, ok := d.lab.Topology.Service(q.to, q.proto)
+	if !ok {
+		t.Fatalf("no service %s", q.to)
+	}
+	connect := fmt.Sprintf("timeout 4 bash -c 'exec 3<>/dev/tcp/%s/%d'", service.VIP4, q.port)
+	check(false, d.sources...)
+	check(false, "--offline", saved)
+	if _, err := d.lab.Run(ctx, client.Name, "bash", "-c", connect); err == nil {
+		t.Errorf("%v: the first connection arrives", args)
+	}
+	if _, err := d.lab.Run(ctx, client.Name, "bash", "-c", connect); err != nil {
+		t.Errorf("%v: the next connection fails: %v", args, err)
+	}
+	check(true, d.sources...)
 }
 
 // send sends a packet. What nobody answers is sent again: a first packet may be lost while neighbours are resolved.
@@ -303,12 +337,17 @@ func (d *replayed) nodeOf(from string) string {
 	return d.lab.Topology.Nodes[0].Name
 }
 
+// trace asks on the sender's node.
+func (d *replayed) trace(ctx context.Context, args, sources []string) result {
+	return d.ovnctl(ctx, d.nodeOf(args[0]), slices.Concat([]string{"trace", "-o", "json"}, args, sources)...)
+}
+
 func (d *replayed) ovnctl(ctx context.Context, node string, args ...string) result {
 	return (&traceDraw{lab: d.lab}).ovnctl(ctx, node, args...)
 }
 
-// checkDoctor runs doctor on a node: it finds nothing but what is listed.
-func (d *replayed) checkDoctor(ctx context.Context, t *testing.T, node string, want []string) {
+// checkDoctor runs doctor on a node: it finds nothing.
+func (d *replayed) checkDoctor(ctx context.Context, t *testing.T, node string) {
 	t.Helper()
 	answer := d.ovnctl(ctx, node, append([]string{"doctor", "-o", "json"}, d.sources...)...)
 	var doc doctor.Document
@@ -322,7 +361,7 @@ func (d *replayed) checkDoctor(ctx context.Context, t *testing.T, node string, w
 			found = append(found, f.Check+" "+f.Object.Name)
 		}
 	}
-	if !slices.Equal(found, want) {
-		t.Errorf("doctor on %s found %q, want %q", node, found, want)
+	if len(found) > 0 {
+		t.Errorf("doctor on %s found %q", node, found)
 	}
 }

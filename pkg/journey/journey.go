@@ -198,6 +198,19 @@ type Direction struct {
 	State    string  `json:"state"`    // assumed connection state: "new", "est,rpl"
 	Packet   string  `json:"packet"`
 	Hops     []Hop   `json:"hops"`
+	// Learned is where OVN drops the first packet of a client that it does not know, to learn the client's backend from it:
+	// the hops are those of the client's next packet. Usually null.
+	Learned *Learned `json:"learned,omitempty"`
+}
+
+// Learned is a stage of session affinity that drops a client's first packet.
+type Learned struct {
+	Node     string `json:"node"`
+	Datapath string `json:"datapath"`
+	Stage    string `json:"stage"`
+	// Userspace is set if the node's datapath is known to be the userspace one: conntrack there translates what the client
+	// sends again, so that OVN does not recognize it and drops it, too.
+	Userspace bool `json:"userspace"`
 }
 
 // Producers of a Direction.

@@ -10,6 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
@@ -55,7 +56,8 @@ type ending struct {
 	at      location // where its reply starts, with the packet as it arrived
 	link    string   // the node's end of the receiving workload's link; empty if there is none
 	hops    []journey.Hop
-	stray   bool // a flooded copy for another receiver
+	stray   bool             // a flooded copy for another receiver
+	learned *journey.Learned // with Dropped: what its drop taught
 	assumed []journey.Assumption
 }
 
@@ -208,9 +210,20 @@ func (r *run) leave(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) 
 			addNote(o.hops, note)
 			return nil
 		}
-		o.end = &ending{verdict: r.dropped(ctx, p, leaf, o)}
+		v := r.dropped(ctx, p, leaf, o)
+		o.end = &ending{verdict: v, learned: r.learned(p, leaf, &v)}
 	}
 	return nil
+}
+
+// learned returns what OVN learned from a packet that it dropped; nil if that was not why it dropped it.
+func (r *run) learned(p location, leaf ovs.Leaf, v *journey.Verdict) *journey.Learned {
+	last, ok := lastStep(leaf)
+	learns := func(a openflow.Action) bool { _, ok := a.(openflow.Learn); return ok }
+	if !ok || leaf.Kind != ovs.Dropped || !slices.ContainsFunc(last.Parsed, learns) {
+		return nil
+	}
+	return &journey.Learned{Node: v.Node, Datapath: v.Datapath, Stage: v.Stage, Userspace: r.netdev(p.node.Name)}
 }
 
 // addNote adds a note to the last step.

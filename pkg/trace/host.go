@@ -239,7 +239,7 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 // decapsulate takes an outer packet that is for the host into its tunnel, unless a switch in userspace should have taken
 // it before.
 func (h *hostStep) decapsulate() {
-	if h.netdev(h.node) {
+	if h.netdev(h.node.Name) {
 		h.stop(journey.Dropped, journey.Cause{Kind: journey.TunnelNotTaken, Node: h.node.Name, Address: h.tuple.Dst, Bridge: h.link})
 		return
 	}

@@ -23,10 +23,14 @@ type tunnelled struct {
 	to   location // where it comes out: the tunnel port of the other node
 }
 
-// netdev reports whether a node's switch runs in userspace: then Open vSwitch itself encapsulates, with routes,
-// neighbours and tunnel ends of its own, and the host's packet filter does not see tunnel packets.
-func (t *tracer) netdev(v *nodeView) bool {
-	b := t.bridgeOn(v.Name, v.names.Bridge)
+// netdev reports whether a node's switch is known to run in userspace: then Open vSwitch itself encapsulates, with
+// routes, neighbours and tunnel ends of its own, and the host's packet filter does not see tunnel packets.
+func (d *deployment) netdev(node string) bool {
+	n := d.graph.NodeByName(node)
+	if n == nil {
+		return false
+	}
+	b := d.bridgeOn(node, n.IntegrationBridge)
 	return b != nil && b.DatapathType == "netdev"
 }
 

@@ -22,9 +22,18 @@ func (w *Walker) direction(ctx context.Context, p *Path, state string) *journey.
 			continue
 		}
 		d.Hops = append(d.Hops, w.hops(ctx, l)...)
+		if first := l.path.First; first != nil {
+			d.Learned = w.learned(ctx, l.zone, first.End())
+		}
 	}
 	d.Verdict = w.verdict(ctx, p)
 	return d
+}
+
+// learned returns what OVN learned from a client's first packet, which ended in a visit.
+func (w *Walker) learned(ctx context.Context, z *logicalZone, v *ovn.Visit) *journey.Learned {
+	node := w.nodeOn(v)
+	return &journey.Learned{Node: node, Datapath: v.Datapath.Name, Stage: w.stage(ctx, z, v, len(v.Steps)-1), Userspace: w.netdev(node)}
 }
 
 func (w *Walker) hostHop(l section) journey.Hop {

@@ -161,7 +161,7 @@ func (t *tracer) nextHop(v *nodeView, link string, pod *node.PodNet, hop netip.A
 // for any of its addresses.
 func (t *tracer) hostReceives(ctx context.Context, v *nodeView, link string, a netip.Addr, mac string) bool {
 	network, err := v.net(ctx)
-	if err != nil || mac == "" || !t.netdev(v) {
+	if err != nil || mac == "" || !t.netdev(v.Name) {
 		return false
 	}
 	return slices.ContainsFunc(network.Links, func(l node.Link) bool { return l.Name == link && strings.EqualFold(l.MAC, mac) }) &&

@@ -116,6 +116,11 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 		r.beganAt = start.node
 	}
 	forward, err := r.follow(ctx, start)
+	learned := forward.learned
+	if err == nil && learned != nil {
+		r.ct.Forget() // the client's next packet starts another connection, or one that conntrack shows as new
+		forward, err = r.follow(ctx, start)
+	}
 	through := over(&forward)
 	if skip(r.backend.String() + through) {
 		return nil
@@ -125,6 +130,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 		b.Backend = r.backend.String()
 	}
 	b.Forward = r.direction(start.packet, "new", &forward, err)
+	b.Forward.Learned = learned
 	say(&b.Forward.Verdict, forward.hops, forward.reached, "the packet")
 	b.Verdict = b.Forward.Verdict
 	if b.Verdict.Outcome != journey.Delivered {

@@ -28,6 +28,7 @@ func Run(ctx context.Context, c *cluster.Cluster, g *topology.Graph, q Query) (*
 	}
 	result := &journey.Trace{Request: ask.request}
 	notes = append(notes, t.fill(ctx, ask, expected, result)...)
+	notes = append(notes, lostFirst(result)...)
 	result.Names = t.names(result)
 	result.Next = t.next(ask, result.Verdict, result.Disagreements)
 	if q.Observe > 0 {
@@ -210,6 +211,23 @@ func neverSent(v journey.Verdict, p Packet, producer string) journey.Branch {
 	return journey.Branch{Verdict: v, Through: []string{}, Forward: &journey.Direction{
 		Verdict: v, Producer: producer, State: "new", Packet: p.String(), Hops: []journey.Hop{},
 	}}
+}
+
+// lostFirst notes that session affinity drops a client's first packet.
+func lostFirst(t *journey.Trace) []string {
+	w := journey.Walk{Forward: t.Forward, Reply: t.Reply, Branches: t.Branches}
+	for _, d := range w.Directions() {
+		l := d.Learned
+		if l == nil {
+			continue
+		}
+		next := "what the client sends again"
+		if l.Userspace {
+			next = "the client's next connection: the userspace datapath loses what it sends again, too"
+		}
+		return []string{fmt.Sprintf("session affinity: %s of %s drops the first packet of a new client, and learns its backend from it; shown is %s", l.Stage, l.Datapath, next)}
+	}
+	return nil
 }
 
 // differ reports where the actual outcome differs from the expected one.

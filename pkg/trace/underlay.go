@@ -140,12 +140,12 @@ func (r *run) cutOff(ctx context.Context, v *nodeView, a netip.Addr) (journey.Ca
 }
 
 // bridgeOn returns a node's bridge by name; nil if there is none.
-func (t *tracer) bridgeOn(node, name string) *topology.Bridge {
-	i := slices.IndexFunc(t.graph.Bridges, func(b *topology.Bridge) bool { return b.Node == node && b.Name == name })
+func (d *deployment) bridgeOn(node, name string) *topology.Bridge {
+	i := slices.IndexFunc(d.graph.Bridges, func(b *topology.Bridge) bool { return b.Node == node && b.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return t.graph.Bridges[i]
+	return d.graph.Bridges[i]
 }
 
 // noUplink explains why nothing gets from a bridge to the network outside; ok is false if something does.

@@ -23,6 +23,9 @@ func (c *Conntrack) Later() {
 	}
 }
 
+// Forget forgets the connections, not the learned flows.
+func (c *Conntrack) Forget() { clear(c.zones) }
+
 // Zone is one conntrack table: a numbered zone of a node's datapath, or the host's own.
 type Zone struct {
 	Node string
