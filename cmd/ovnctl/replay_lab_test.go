@@ -77,12 +77,14 @@ func TestReplay(t *testing.T) {
 			if len(r.sticky) > 0 {
 				d.checkAffinity(ctx, t, r.sticky, saved)
 			}
-			d.checkPackets(ctx, t, sentPackets(t, file+".packets"), r.unplugged)
+			packets := sentPackets(t, file+".packets")
+			d.checkPackets(ctx, t, packets, r.unplugged)
 			var nodes sync.WaitGroup
 			for _, n := range topology.Nodes {
 				nodes.Go(func() { d.checkDoctor(ctx, t, n.Name) })
 			}
 			nodes.Wait()
+			d.checkMissingFlow(ctx, t, packets[0].args)
 		})
 	}
 }
@@ -196,6 +198,9 @@ func (d *replayed) check(ctx context.Context, t *testing.T, p sentPacket) {
 	} else {
 		t.Errorf("%s: packets say %s, ovnctl (exit %d) says %s %s", question, did, answer.code, answer.outcome(), answer.stderr)
 	}
+	if found := answer.trace().Disagreements; len(found) > 0 {
+		t.Errorf("%s: nothing is wrong, ovnctl says %+v", question, found)
+	}
 	if p.lost == (did != journey.Delivered) {
 		d.as++
 	} else {
@@ -244,6 +249,30 @@ func (d *replayed) checkAffinity(ctx context.Context, t *testing.T, args []strin
 		t.Errorf("%v: the next connection fails: %v", args, err)
 	}
 	check(true, d.sources...)
+}
+
+// checkMissingFlow deletes the last flow of a logical flow on a packet's path: trace has to miss it.
+func (d *replayed) checkMissingFlow(ctx context.Context, t *testing.T, args []string) {
+	t.Helper()
+	node, flow := "", journey.Step{}
+	for _, h := range d.trace(ctx, args, d.sources).trace().Forward.Hops {
+		for _, s := range h.Steps {
+			if s.Logical != nil {
+				node, flow = h.Node, s
+			}
+		}
+	}
+	of := fmt.Sprintf("cookie=%s/-1,table=%d", flow.Cookie, flow.Table)
+	if _, err := d.lab.Run(ctx, node, "ovs-ofctl", "del-flows", d.lab.Topology.Bridge, of); err != nil {
+		t.Fatal(err)
+	}
+	row := "Logical_Flow " + strings.TrimPrefix(flow.Cookie, "0x")
+	missed := func(x journey.Disagreement) bool {
+		return x.Kind == journey.MissingFlow && x.Row == row && x.Node == node
+	}
+	if found := d.trace(ctx, args, d.sources).trace().Disagreements; !slices.ContainsFunc(found, missed) {
+		t.Errorf("%v: flow %s of %s is deleted on %s, trace says %+v", args, of, row, node, found)
+	}
 }
 
 // send sends a packet. What nobody answers is sent again: a first packet may be lost while neighbours are resolved.

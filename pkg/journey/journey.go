@@ -3,6 +3,7 @@
 package journey
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
@@ -279,7 +280,13 @@ type Hop struct {
 	To       string         `json:"to"`       // the port it leaves by, if known
 	Tunnel   *Encapsulation `json:"tunnel"`   // null unless Kind is tunnel
 	Steps    []Step         `json:"steps"`
+	// Row is the Northbound row of a switch or router; empty for other kinds and if unknown. Unlike Datapath it is the same
+	// in both paths of a trace. It is not printed.
+	Row string `json:"-"`
 }
+
+// Place identifies where a hop is, in either path of a trace: by the datapath's row, else by its name.
+func (h *Hop) Place() string { return cmp.Or(h.Row, h.Datapath) }
 
 // Encapsulation is what a packet carries in a tunnel between nodes.
 type Encapsulation struct {

@@ -158,6 +158,18 @@ func (g *Graph) NextHops(port *Port, src, dst netip.Addr) []NextHop {
 	return hops
 }
 
+// AnswersAt returns the MAC addresses at which the owner of a port's addresses is found: its own, but for a virtual port
+// those of the port that claims it, if any.
+func (g *Graph) AnswersAt(p *Port) []string {
+	if p.Type != "virtual" {
+		return p.MACs
+	}
+	if parent := g.PortByName(p.VirtualParent); parent != nil {
+		return parent.MACs
+	}
+	return nil
+}
+
 // neighbour returns who replies for an address on a switch: a port that has it, or a router there that translates or
 // balances it.
 func (g *Graph) neighbour(s *Switch, a netip.Addr) NextHop {
@@ -170,12 +182,9 @@ func (g *Graph) neighbour(s *Switch, a netip.Addr) NextHop {
 		if !on(p) || p.Type == "chassisredirect" {
 			continue
 		}
-		hop.Port, hop.MAC = p, firstMAC(p)
-		if p.Type == "virtual" { // the port that claims the address replies for it
-			hop.MAC = ""
-			if parent := g.PortByName(p.VirtualParent); parent != nil {
-				hop.MAC = firstMAC(parent)
-			}
+		hop.Port = p
+		if macs := g.AnswersAt(p); len(macs) > 0 {
+			hop.MAC = macs[0]
 		}
 		return hop
 	}

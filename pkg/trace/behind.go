@@ -84,7 +84,7 @@ func (t *tracer) macsOf(ctx context.Context, v *nodeView, port string, a netip.A
 			on = peer.Switch
 		}
 		if on != nil && on.UUID == segment.Switch.UUID && p != router {
-			for _, mac := range p.MACs {
+			for _, mac := range t.graph.AnswersAt(p) {
 				macs, who = append(macs, strings.ToLower(mac)), "port "+p.Name
 			}
 		}

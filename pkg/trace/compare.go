@@ -25,7 +25,7 @@ type lookup struct {
 // same reports whether two lookups are in the same table of the same datapath. The chassis may differ: a distributed
 // router's ingress may end, and its egress begin, on different ones.
 func (l lookup) same(other lookup) bool {
-	return l.hop.Datapath == other.hop.Datapath && l.place.Pipeline == other.place.Pipeline && l.place.Table == other.place.Table
+	return l.hop.Place() == other.hop.Place() && l.place.Pipeline == other.place.Pipeline && l.place.Table == other.place.Table
 }
 
 // samePacket reports whether both lookups see the same packet.
@@ -110,7 +110,7 @@ func (t *tracer) stages(d *journey.Direction) []lookup {
 		v := t.viewNamed(h.Node)
 		for _, s := range h.Steps {
 			if last {
-				all[len(all)-1].after, all[len(all)-1].into = s.Before, h.Datapath
+				all[len(all)-1].after, all[len(all)-1].into = s.Before, h.Place()
 			}
 			last = false
 			l := lookup{hop: h, step: s}
@@ -232,7 +232,7 @@ func (t *tracer) otherTarget(ctx context.Context, a, b, next lookup) *suspicion 
 		return nil
 	}
 	table := 0 // where it must lead; 0: anywhere
-	if next.hop.Datapath == b.hop.Datapath && next.place.Pipeline == b.place.Pipeline {
+	if next.hop.Place() == b.hop.Place() && next.place.Pipeline == b.place.Pipeline {
 		table = a.step.Table + next.place.Table - b.place.Table
 	}
 	leads := func(f *openflow.FlowEntry) bool {

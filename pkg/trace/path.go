@@ -56,7 +56,7 @@ func (w *Walker) hops(ctx context.Context, l section) []journey.Hop {
 			hops = append(hops, w.tunnelHop(v, out))
 		}
 		if before == nil || before.Datapath != v.Datapath || before.Chassis != v.Chassis || v.Origin == ovn.Arrived {
-			h := journey.Hop{Node: w.nodeOn(v), Datapath: v.Datapath.Name, Kind: kindOf(v.Datapath), Steps: []journey.Step{}}
+			h := journey.Hop{Node: w.nodeOn(v), Datapath: v.Datapath.Name, Row: string(v.Datapath.NBUUID), Kind: kindOf(v.Datapath), Steps: []journey.Step{}}
 			if v.Inport != nil && v.Tunnel == nil {
 				h.From = v.Inport.Name()
 			}

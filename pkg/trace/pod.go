@@ -177,10 +177,7 @@ func (t *tracer) onSwitch(port *topology.Port, a netip.Addr) (known bool, macs [
 			on = peer.Switch
 		}
 		if on != nil && on.UUID == port.Switch.UUID {
-			known, macs = true, append(macs, p.MACs...)
-			if parent := t.graph.PortByName(p.VirtualParent); p.VirtualParent != "" && parent != nil { // it answers with its own
-				macs = append(macs, parent.MACs...)
-			}
+			known, macs = true, slices.Concat(macs, p.MACs, t.graph.AnswersAt(p))
 		}
 	}
 	if known || a.IsLinkLocalUnicast() || t.virtual(a) || t.localnet(port.Switch) != nil {

@@ -39,17 +39,18 @@ func (r *run) hops(ctx context.Context, p location, leaf ovs.Leaf) []journey.Hop
 	var hops []journey.Hop
 	var metadata uint64
 	for i, s := range leaf.Steps {
-		kind, datapath := "bridge", s.Bridge
+		h := journey.Hop{Node: p.node.Name, Datapath: s.Bridge, Kind: "bridge", Steps: []journey.Step{}}
 		now := uint64(0)
 		if s.Bridge == p.node.names.Bridge {
 			now = datapathOf(leaf.Steps, i)
 			if d := p.node.names.Datapath(now); d != nil {
-				kind, datapath = string(d.Kind), d.Name
+				h.Kind, h.Datapath, h.Row = string(d.Kind), d.Name, string(d.NB)
 			}
 		}
 		last := len(hops) - 1
-		if last < 0 || hops[last].Kind != kind || hops[last].Datapath != datapath || metadata != now {
-			hops = append(hops, journey.Hop{Node: p.node.Name, Datapath: datapath, Kind: kind, From: r.entered(p, s, now), Steps: []journey.Step{}})
+		if last < 0 || hops[last].Kind != h.Kind || hops[last].Place() != h.Place() || metadata != now {
+			h.From = r.entered(p, s, now)
+			hops = append(hops, h)
 			last++
 		}
 		metadata = now
