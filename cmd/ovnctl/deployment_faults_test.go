@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +85,38 @@ func TestDeploymentFaults(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Who asks about objects gets the faults of these and of what lies between them, whatever else has the same name.
+func TestDeploymentScope(t *testing.T) {
+	dir := unpackedDir(t, deployments["neutron"].file)
+	for _, network := range []string{"web-net", "db-net"} {
+		amend(t, filepath.Join(dir, "nb.db"), "Logical_Switch external_ids="+network, row{"name": "same"})
+	}
+	amend(t, filepath.Join(dir, "nb.db"), "DHCP_Options cidr=10.1.0.0/24", nil)
+	amend(t, filepath.Join(dir, "nb.db"), "Logical_Switch_Port options=physnet", nil)
+	const ofWeb, ofRouter = "neutron-rows-missing", "dangling-router-link"
+	for _, test := range []struct {
+		about []string
+		want  []string
+	}{
+		{[]string{"vm:web-1"}, []string{ofRouter, ofWeb}},
+		{[]string{"vm:web-1", "external:203.0.113.10"}, []string{ofRouter, ofWeb}},
+		{[]string{"vm:db-1"}, []string{ofRouter}},
+		{[]string{"vm:db-1", "vm:db-2"}, []string{ofRouter}},
+		{[]string{"vm:db-1", "vm:web-2"}, []string{ofRouter, ofWeb}},
+		{[]string{"vm:lab-1"}, nil},
+	} {
+		var found []string
+		for _, f := range examined(t, dir, test.about...).Findings {
+			if f.Result.Fault() {
+				found = append(found, f.Check)
+			}
+		}
+		if slices.Sort(found); !slices.Equal(found, test.want) {
+			t.Errorf("about %v: %q, want %q", test.about, found, test.want)
+		}
 	}
 }
 

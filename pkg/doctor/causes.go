@@ -64,7 +64,7 @@ func assemble(found []Finding, parent []int) []Finding {
 // node, then a cause that concerns the whole deployment.
 func related(f, cause *Finding) int {
 	for _, o := range f.objects() {
-		if o.Kind != "node" && slices.Contains(cause.objects(), o) {
+		if o.Kind != "node" && slices.ContainsFunc(cause.objects(), o.same) {
 			return 3
 		}
 	}

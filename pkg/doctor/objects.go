@@ -1,10 +1,12 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -17,6 +19,16 @@ type Object struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`           // as an operator can paste it
 	Node string `json:"node,omitempty"` // its node, if it is on one
+	// Row is its Northbound row, if names of its kind need not be unique; may be empty. It is not printed.
+	Row ovsdb.UUID `json:"-"`
+}
+
+// same reports whether two objects are the same: by their rows if both are known, else by name.
+func (o Object) same(other Object) bool {
+	if o.Row != "" && other.Row != "" {
+		return o.Row == other.Row
+	}
+	return o.Kind == other.Kind && o.Name == other.Name && o.Node == other.Node
 }
 
 // String returns the object in words, "bridge br-ex on node1".
@@ -74,7 +86,7 @@ func SwitchObject(s *nb.LogicalSwitch) Object {
 	if s == nil {
 		return Object{}
 	}
-	return Object{Kind: "switch", Name: s.Name}
+	return Object{Kind: "switch", Name: s.Name, Row: s.UUID}
 }
 
 // RouterObject is a logical router; empty if nil.
@@ -82,7 +94,12 @@ func RouterObject(r *nb.LogicalRouter) Object {
 	if r == nil {
 		return Object{}
 	}
-	return Object{Kind: "router", Name: r.Name}
+	return Object{Kind: "router", Name: r.Name, Row: r.UUID}
+}
+
+// LoadBalancerObject is a load balancer, which may have no name.
+func LoadBalancerObject(lb *nb.LoadBalancer) Object {
+	return Object{Kind: "load balancer", Name: cmp.Or(lb.Name, string(lb.UUID)), Row: lb.UUID}
 }
 
 // PortAndNode returns a logical port and the node it is bound to; an empty node is left out.

@@ -4,19 +4,21 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
 // A Scope is the part of a deployment around some objects.
 type Scope struct {
-	names map[string]bool // logical objects, including a node's
+	rows  map[ovsdb.UUID]bool // Northbound rows of switches, routers and load balancers
+	names map[string]bool     // other logical objects, including a node's
 	nodes map[string]bool
 	all   map[string]bool // all nodes of the deployment
 }
 
 // NewScope returns the part of a topology around the named objects, with the paths of traces between them.
 func NewScope(g *topology.Graph, named []topology.Match, traces ...*journey.Trace) *Scope {
-	s := &Scope{names: map[string]bool{}, nodes: map[string]bool{}, all: map[string]bool{}}
+	s := &Scope{rows: map[ovsdb.UUID]bool{}, names: map[string]bool{}, nodes: map[string]bool{}, all: map[string]bool{}}
 	for _, c := range g.Chassis {
 		s.all[c.Hostname], s.all[c.Name] = true, true
 	}
@@ -42,7 +44,7 @@ func (s *Scope) around(g *topology.Graph, t topology.Topology, m topology.Match)
 		s.names[m.Port.Name] = true
 	}
 	for _, sw := range t.Switches {
-		s.names[sw.Name] = true
+		s.row(sw.UUID, sw.Name)
 		for _, p := range g.PortsOn(sw.UUID) {
 			if p.Type == "router" || p.Type == "localnet" || m.Switch == sw && m.Port == nil {
 				s.names[p.Name] = true
@@ -50,13 +52,13 @@ func (s *Scope) around(g *topology.Graph, t topology.Topology, m topology.Match)
 		}
 	}
 	for _, r := range t.Routers {
-		s.names[r.Name] = true
+		s.row(r.UUID, r.Name)
 		for _, p := range g.PortsOn(r.UUID) {
 			s.names[p.Name] = true
 		}
 	}
 	for _, lb := range t.LoadBalancers {
-		s.names[lb.Name] = true
+		s.row(lb.UUID, lb.Name)
 	}
 	for _, pg := range t.PortGroups {
 		s.names[pg.Name] = true
@@ -76,21 +78,27 @@ func (s *Scope) around(g *topology.Graph, t topology.Topology, m topology.Match)
 	delete(s.names, "")
 }
 
+// row adds a row whose name others may have. The name stands for it in findings that know no row.
+func (s *Scope) row(id, name string) {
+	s.rows[ovsdb.UUID(id)], s.names[name] = true, true
+}
+
 // path adds what a packet crosses.
 func (s *Scope) path(d *journey.Direction) {
 	if d == nil {
 		return
 	}
 	for _, h := range d.Hops {
-		for _, name := range []string{h.Datapath, h.From, h.To} {
-			if name != "" {
-				s.names[name] = true
-			}
-		}
 		if h.Node != "" {
 			s.nodes[h.Node] = true
 		}
+		if h.Row == "" {
+			continue // of a node's own: a bridge, its host, a tunnel
+		}
+		s.rows[ovsdb.UUID(h.Row)] = true
+		s.names[h.From], s.names[h.To] = true, true
 	}
+	delete(s.names, "")
 }
 
 // Within returns the part of a report that concerns a scope: findings about its objects, its nodes, and the deployment
@@ -133,7 +141,7 @@ func (s *Scope) concerns(f *Finding) bool {
 	}
 	logical := false
 	for _, o := range f.objects() {
-		if s.names[o.Name] {
+		if o.Row != "" && s.rows[o.Row] || o.Row == "" && s.names[o.Name] {
 			return true
 		}
 		logical = logical || o.Name != "" && !slices.Contains(ofNode, o.Kind)

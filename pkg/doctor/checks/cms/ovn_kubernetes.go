@@ -40,7 +40,7 @@ a node without the NAT row is stale, too.`,
 
 func egressRow(p *doctor.Pass, r facts.EgressRow) {
 	f := doctor.Finding{
-		Object:   doctor.Object{Kind: "router", Name: r.Router.Name},
+		Object:   doctor.RouterObject(r.Router),
 		Also:     []doctor.Object{{Kind: r.Table, Name: string(r.UUID)}},
 		Evidence: []doctor.Evidence{doctor.NB(r.Table, doctor.Short(r.UUID)).Says(r.Says)},
 		Cause:    "ovnkube was down, or failed, when the pod or the EgressIP was removed",

@@ -217,7 +217,7 @@ func (g *gatewayPort) finding(reason string) doctor.Finding {
 	return doctor.Finding{
 		Object: doctor.PortObject(g.Port.Name),
 		Reason: reason,
-		Also:   []doctor.Object{{Kind: "router", Name: g.Router.Name}},
+		Also:   []doctor.Object{doctor.RouterObject(g.Router)},
 	}
 }
 

@@ -96,7 +96,7 @@ func (h *health) balancer(lb *nb.LoadBalancer) {
 		case !ok:
 			h.Report(doctor.Finding{
 				Result:   doctor.Warning,
-				Object:   lbObject(lb),
+				Object:   doctor.LoadBalancerObject(lb),
 				Reason:   "vip",
 				Title:    fmt.Sprintf("a health check of load balancer %s names %s, which is not one of its virtual IPs", nameOf(lb), cmp.Or(c.VIP, `""`)),
 				Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer_Health_Check", c.UUID, "vip=%s", cmp.Or(c.VIP, `""`)), doctor.NBRow("Load_Balancer", lb.UUID, "vips=%v", keysOf(vips))},
@@ -107,7 +107,7 @@ func (h *health) balancer(lb *nb.LoadBalancer) {
 		case lb.Protocol.Get() == "sctp":
 			h.Report(doctor.Finding{
 				Result:   doctor.Warning,
-				Object:   lbObject(lb),
+				Object:   doctor.LoadBalancerObject(lb),
 				Reason:   "sctp",
 				Title:    fmt.Sprintf("load balancer %s has a health check, but its protocol is sctp", nameOf(lb)),
 				Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer_Health_Check", c.UUID, "vip=%s", c.VIP)},
@@ -175,7 +175,7 @@ func (h *health) vip(lb *nb.LoadBalancer, v facts.VIP, mappings map[netip.Addr]f
 	f := doctor.Finding{
 		Result:   doctor.Warning,
 		Object:   vipObject(lb, v),
-		Also:     append(also, lbObject(lb)),
+		Also:     append(also, doctor.LoadBalancerObject(lb)),
 		Reason:   "offline",
 		Title:    fmt.Sprintf("load balancer %s: %d of %d backends of %s are offline", nameOf(lb), len(dead), len(v.Backends), v.Key),
 		Evidence: dead,
@@ -198,7 +198,7 @@ const unprobed = "it gets connections even when it is dead; releases after OVN 2
 func (h *health) mapping(lb *nb.LoadBalancer, v facts.VIP, backend netip.AddrPort, m facts.HealthMapping, mapped bool, reported map[netip.Addr]bool) (faulty bool) {
 	a := backend.Addr()
 	f := doctor.Finding{
-		Object:   lbObject(lb),
+		Object:   doctor.LoadBalancerObject(lb),
 		Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "%s: vips:%s has backend %s; ip_port_mappings:%s=%s", nameOf(lb), v.Key, backend, a, cmp.Or(lb.IPPortMappings[m.Key], `""`))},
 	}
 	holder := h.holders[a]

@@ -209,8 +209,8 @@ func (b *balancing) switchesAt(r *nb.LogicalRouter) []*nb.LogicalSwitch {
 // lacks starts the finding of a switch that lacks a load balancer.
 func (b *balancing) lacks(lb *nb.LoadBalancer, s *nb.LogicalSwitch) doctor.Finding {
 	return doctor.Finding{
-		Object: lbObject(lb),
-		Also:   []doctor.Object{{Kind: "switch", Name: s.Name}},
+		Object: doctor.LoadBalancerObject(lb),
+		Also:   []doctor.Object{doctor.SwitchObject(s)},
 		Reason: "switch",
 		Title:  fmt.Sprintf("switch %s does not have the load balancer %s", doctor.SwitchLabel(s), lb.Name),
 		Evidence: []doctor.Evidence{
@@ -223,10 +223,6 @@ func (b *balancing) lacks(lb *nb.LoadBalancer, s *nb.LogicalSwitch) doctor.Findi
 }
 
 func nameOf(lb *nb.LoadBalancer) string { return cmp.Or(lb.Name, string(lb.UUID)) }
-
-func lbObject(lb *nb.LoadBalancer) doctor.Object {
-	return doctor.Object{Kind: "load balancer", Name: nameOf(lb)}
-}
 
 // vipObject is a virtual IP of a load balancer.
 func vipObject(lb *nb.LoadBalancer, v facts.VIP) doctor.Object {
@@ -335,7 +331,7 @@ func (b *balancing) badVIPs(lb *nb.LoadBalancer, vips []facts.VIP) {
 		}
 		b.Report(doctor.Finding{
 			Object:   vipObject(lb, v),
-			Also:     []doctor.Object{lbObject(lb)},
+			Also:     []doctor.Object{doctor.LoadBalancerObject(lb)},
 			Reason:   "bad-vip",
 			Title:    fmt.Sprintf("load balancer %s: OVN cannot use the virtual IP %s", nameOf(lb), v.Key),
 			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, cmp.Or(lb.VIPs[v.Key], `""`))},
@@ -359,7 +355,7 @@ func (b *balancing) nowhere(lb *nb.LoadBalancer, vips []facts.VIP) {
 		return
 	}
 	f := doctor.Finding{
-		Object:   lbObject(lb),
+		Object:   doctor.LoadBalancerObject(lb),
 		Reason:   "nowhere",
 		Title:    fmt.Sprintf("load balancer %s is on no switch and no router", nameOf(lb)),
 		Evidence: []doctor.Evidence{b.row(lb)},
@@ -383,7 +379,7 @@ func (b *balancing) groupNowhere(g *nb.LoadBalancerGroup, lb *nb.LoadBalancer) {
 	b.missing(doctor.Finding{
 		Result: doctor.Warning,
 		Object: doctor.Object{Kind: "load balancer group", Name: g.Name},
-		Also:   []doctor.Object{lbObject(lb)},
+		Also:   []doctor.Object{doctor.LoadBalancerObject(lb)},
 		Reason: "nowhere",
 		Title:  fmt.Sprintf("load balancer group %s is on no switch and no router", g.Name),
 		Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer_Group", g.UUID, "%s: %d load balancers; in load_balancer_group of no switch and no router", g.Name, len(g.LoadBalancer)),
@@ -444,8 +440,8 @@ func (b *balancing) withoutGateway(lb *nb.LoadBalancer) {
 	}
 	r := b.at.RoutersOf[lb.UUID][0]
 	f := doctor.Finding{
-		Object: lbObject(lb),
-		Also:   []doctor.Object{{Kind: "router", Name: r.Name}},
+		Object: doctor.LoadBalancerObject(lb),
+		Also:   []doctor.Object{doctor.RouterObject(r)},
 		Reason: "no-gateway",
 		Title:  fmt.Sprintf("load balancer %s is only on router %s, which has no gateway", nameOf(lb), doctor.RouterLabel(r)),
 		Evidence: []doctor.Evidence{b.row(lb),
@@ -467,7 +463,7 @@ func (b *balancing) protocol(lb *nb.LoadBalancer) {
 		return
 	}
 	b.Report(doctor.Finding{
-		Object:   lbObject(lb),
+		Object:   doctor.LoadBalancerObject(lb),
 		Reason:   "protocol",
 		Title:    fmt.Sprintf("load balancer %s has protocol %s, but %s in its name", nameOf(lb), actual, expected),
 		Evidence: []doctor.Evidence{b.row(lb)},
@@ -500,7 +496,7 @@ func (b *balancing) hairpin(lb *nb.LoadBalancer, common string) {
 	}
 	b.Report(doctor.Finding{
 		Result:   doctor.Warning,
-		Object:   lbObject(lb),
+		Object:   doctor.LoadBalancerObject(lb),
 		Reason:   "hairpin",
 		Title:    fmt.Sprintf("load balancer %s has no hairpin address", nameOf(lb)),
 		Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "%s: options:hairpin_snat_ip is not set; the others have %q", lb.Name, common)},
@@ -556,8 +552,8 @@ func (b *balancing) ownSubnet(lb *nb.LoadBalancer, vips []facts.VIP) {
 				continue
 			}
 			f := doctor.Finding{
-				Object: lbObject(lb),
-				Also:   []doctor.Object{{Kind: "switch", Name: s.Name}, {Kind: "router", Name: r.Name}},
+				Object: doctor.LoadBalancerObject(lb),
+				Also:   []doctor.Object{doctor.SwitchObject(s), doctor.RouterObject(r)},
 				Reason: "own-subnet",
 				Title:  fmt.Sprintf("load balancer %s: nothing on switch %s replies to ARP for its virtual IP %s", nameOf(lb), doctor.SwitchLabel(s), v.Addr),
 				Evidence: []doctor.Evidence{b.row(lb),
@@ -644,7 +640,7 @@ func (b *balancing) deadBackends(lb *nb.LoadBalancer, vips []facts.VIP) {
 		}
 		f := doctor.Finding{
 			Object:   vipObject(lb, v),
-			Also:     append(also, lbObject(lb)),
+			Also:     append(also, doctor.LoadBalancerObject(lb)),
 			Reason:   "dead-backends",
 			Title:    fmt.Sprintf("load balancer %s: no backend of %s can reply", nameOf(lb), v.Key),
 			Evidence: []doctor.Evidence{doctor.NBRow("Load_Balancer", lb.UUID, "vips:%s=%s", v.Key, lb.VIPs[v.Key])},

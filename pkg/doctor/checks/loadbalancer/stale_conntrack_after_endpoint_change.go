@@ -54,7 +54,7 @@ func staleConnections(p *doctor.Pass, c *doctor.Chassis) {
 		list := by[at]
 		f := doctor.Finding{
 			Result: doctor.Warning,
-			Object: lbObject(list[0].LB),
+			Object: doctor.LoadBalancerObject(list[0].LB),
 			Also:   []doctor.Object{doctor.NodeObject(c.Name)},
 			Title:  fmt.Sprintf("connection tracking on %s has UDP connections to %s with the removed backend %s", c.Name, at.vip, at.to),
 			Cause:  "the backend was removed while its clients kept sending, and connection tracking keeps it",

@@ -219,7 +219,7 @@ func (d *dhcp) without() {
 		d.Report(doctor.Finding{
 			Result: doctor.Warning,
 			Object: doctor.PortObject(p.Name),
-			Also:   []doctor.Object{{Kind: "switch", Name: s.Name}},
+			Also:   []doctor.Object{doctor.SwitchObject(s)},
 			Reason: "none",
 			Title:  fmt.Sprintf("port %s has no DHCP options; all %d other ports of switch %s have", doctor.PortLabel(p), with, doctor.SwitchLabel(s)),
 			Evidence: []doctor.Evidence{

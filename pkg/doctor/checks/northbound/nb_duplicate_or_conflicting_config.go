@@ -350,7 +350,7 @@ func (s *segment) report() {
 		}
 		s.Report(doctor.Finding{
 			Object:   b.object,
-			Also:     []doctor.Object{a.object, {Kind: "switch", Name: s.s.Name}},
+			Also:     []doctor.Object{a.object, doctor.SwitchObject(s.s)},
 			Reason:   "address",
 			Title:    fmt.Sprintf("%s and %s on switch %s have the same address: %s", a.object, b.object, doctor.SwitchLabel(s.s), strings.Join(c.addresses, ", ")),
 			Evidence: []doctor.Evidence{a.row(), b.row()},
@@ -508,8 +508,8 @@ func (v *vipConflicts) compare(a, b vipOwner, key vipKey, where doctor.Object) {
 func (v *vipConflicts) report(c *vipConflict) {
 	a, b := c.a.lb, c.b.lb
 	v.Report(doctor.Finding{
-		Object: doctor.Object{Kind: "load balancer", Name: a.Name},
-		Also:   []doctor.Object{{Kind: "load balancer", Name: b.Name}, c.where},
+		Object: doctor.LoadBalancerObject(a),
+		Also:   []doctor.Object{doctor.LoadBalancerObject(b), c.where},
 		Reason: "vip",
 		Title:  fmt.Sprintf("load balancers %s and %s of %s have the same virtual IP %s and different backends", a.Name, b.Name, c.where, c.key),
 		Evidence: []doctor.Evidence{

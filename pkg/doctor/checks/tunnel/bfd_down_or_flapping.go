@@ -233,7 +233,7 @@ func routeSessions(p *doctor.Pass, l *facts.Logical) {
 			Next:     "check that " + b.DstIP + " runs BFD and replies: ovnctl trace from a port behind the router",
 		}
 		if lrp := l.RouterPort[b.LogicalPort]; lrp != nil && l.RouterOf[lrp.UUID] != nil {
-			f.Also = append(f.Also, doctor.Object{Kind: "router", Name: l.RouterOf[lrp.UUID].Name})
+			f.Also = append(f.Also, doctor.RouterObject(l.RouterOf[lrp.UUID]))
 		}
 		if other {
 			f.Result = doctor.Warning
