@@ -15,7 +15,7 @@ import (
 
 // Centrals returns the hosts with databases: central, and in a cluster central2 and so on, or each node if it is a zone.
 func (s *State) Centrals() []string {
-	if !s.Topology.OVN || len(s.Topology.Interconnect) > 0 {
+	if !s.Topology.OVN {
 		return nil
 	}
 	if s.Topology.Zones {
@@ -93,6 +93,14 @@ func (s *State) southbound(node string) string {
 	return s.remotes(6642)
 }
 
+// northbound returns a node's remote of its Northbound.
+func (s *State) northbound(node string) string {
+	if s.Topology.Zones {
+		return s.socket(node, "nb")
+	}
+	return s.remotes(6641)
+}
+
 // northbounds returns a host of each Northbound.
 func (s *State) northbounds() []string {
 	hosts := s.Centrals()
@@ -112,11 +120,10 @@ func (s *State) zone(host string) string {
 
 // nbctl returns the start of an ovn-nbctl command for the leader, or for a node's zone.
 func (s *State) nbctl(host string) []string {
-	remote := s.NB()
 	if s.Topology.Zones {
-		remote = s.socket(host, "nb")
+		return s.zoneTool(host, "nb")
 	}
-	return []string{"ovn-nbctl", "--timeout=120", "--db=" + remote}
+	return []string{"ovn-nbctl", "--timeout=120", "--db=" + s.NB()}
 }
 
 // startCentrals starts the databases and ovn-northd; members of a cluster join the first.

@@ -173,8 +173,8 @@ func (s *State) startVswitch(ctx context.Context, n Node) error {
 		commands = append(commands, []string{"set", "Open_vSwitch", ".", key("external_ids", "ovn-remote", s.southbound(n.Name))})
 	case s.Topology.OVN:
 		commands = append(commands,
-			[]string{"set", "Open_vSwitch", ".", key("external_ids", "ovn-remote", s.remotesOf(n, 6642)),
-				key("external_ids", "ovn-nb", s.remotesOf(n, 6641)), key("external_ids", "ovn-encap-type", n.Encap),
+			[]string{"set", "Open_vSwitch", ".", key("external_ids", "ovn-remote", s.southbound(n.Name)),
+				key("external_ids", "ovn-nb", s.northbound(n.Name)), key("external_ids", "ovn-encap-type", n.Encap),
 				key("external_ids", "ovn-encap-ip", n.IPv4.Addr().String()), "external_ids:ovn-bridge-datapath-type=netdev",
 				"external_ids:ovn-remote-probe-interval=100000", "external_ids:ovn-openflow-probe-interval=180"},
 			words("add-br br-int"),

@@ -2,9 +2,7 @@ package lab
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 )
 
@@ -18,7 +16,7 @@ type Zone struct {
 // Northbound and a Southbound that only its own unix sockets reach. A transit switch joins them; its ports of the other
 // zones are remote. TCP port 9090 of shop/web-2 is closed by an ACL, which node2 alone knows.
 func Interconnect() Topology {
-	t := Topology{Name: "interconnect", OVN: true, Bridge: "br-int", Interconnect: map[string]Zone{}}
+	t := Topology{Name: "interconnect", OVN: true, Bridge: "br-int", Zones: true, Contents: map[string]Zone{}}
 	for i := 1; i <= 3; i++ {
 		n := underlayNode(i)
 		n.Vswitch = append(n.Vswitch, words("set Open_vSwitch . external_ids:ovn-is-interconn=true"))
@@ -34,7 +32,7 @@ func Interconnect() Topology {
 		t.Pods = append(t.Pods, pod)
 	}
 	for i, n := range t.Nodes {
-		t.Interconnect[n.Name] = icZone(t, i+1)
+		t.Contents[n.Name] = icZone(t, i+1)
 	}
 	return t
 }
@@ -81,52 +79,17 @@ func (s *State) zoneTool(node, db string) []string {
 	return []string{"ovn-" + db + "ctl", "--timeout=60", "--db=" + s.socket(node, db)}
 }
 
-// startZone starts the databases and ovn-northd of a node that is a zone, and writes its databases.
-func (s *State) startZone(ctx context.Context, n Node) error {
-	z, own := s.Topology.Interconnect[n.Name]
-	if !own {
-		return nil
-	}
-	if _, err := s.Run(ctx, n.Name, ovnScripts+"ovn-ctl", "--no-monitor", "--ovn-northd-priority=", "start_northd"); err != nil {
-		return err
-	}
-	if _, err := s.Run(ctx, n.Name, transact(append(s.zoneTool(n.Name, "nb"), "--wait=sb"), z.Northbound)...); err != nil {
-		return err
-	}
-	_, err := s.Run(ctx, n.Name, transact(s.zoneTool(n.Name, "sb"), z.Southbound)...)
-	return err
-}
-
-// waitForZones returns when the pods' ports are up in their zones, and each zone's flows are installed.
-func (l *Lab) waitForZones(ctx context.Context) error {
-	return each(l.Topology.Nodes, func(n Node) error {
-		if _, own := l.Topology.Interconnect[n.Name]; !own {
-			return nil
+// writeZones writes the topology into the databases of each zone.
+func (s *State) writeZones(ctx context.Context) error {
+	for node, z := range s.Topology.Contents {
+		if _, err := s.Run(ctx, node, transact(append(s.zoneTool(node, "nb"), "--wait=sb"), z.Northbound)...); err != nil {
+			return err
 		}
-		args := []string{"init"}
-		for _, p := range l.Topology.Pods {
-			if p.Node == n.Name {
-				args = append(args, "--", "wait-until", "Logical_Switch_Port", p.Name, "up=true")
-			}
+		if _, err := s.Run(ctx, node, transact(s.zoneTool(node, "sb"), z.Southbound)...); err != nil {
+			return err
 		}
-		for _, command := range [][]string{args, {"--wait=hv", "sync"}} {
-			if _, err := l.Run(ctx, n.Name, slices.Concat(l.zoneTool(n.Name, "nb"), command)...); err != nil {
-				return fmt.Errorf("zone %s: %w", n.Name, err)
-			}
-		}
-		return nil
-	})
-}
-
-// remotesOf returns a node's remotes of the Southbound (port 6642) or Northbound (6641).
-func (s *State) remotesOf(n Node, port int) string {
-	if _, own := s.Topology.Interconnect[n.Name]; own {
-		return s.socket(n.Name, map[int]string{6641: "nb", 6642: "sb"}[port])
 	}
-	if port == 6642 {
-		return s.southbound(n.Name)
-	}
-	return s.remotes(port)
+	return nil
 }
 
 // ZoneCtl runs an ovn-nbctl or ovn-sbctl command, by the database "nb" or "sb", in the zone of a node.

@@ -231,14 +231,11 @@ func (l *Lab) startDaemons(ctx context.Context) error {
 			if err := l.startCentrals(ctx); err != nil {
 				return err
 			}
-			return l.writeNorthbound(ctx)
+			return errors.Join(l.writeNorthbound(ctx), l.writeZones(ctx))
 		})
 	}
 	for _, n := range l.Topology.Nodes {
 		jobs = append(jobs, func() error {
-			if err := l.startZone(ctx, n); err != nil {
-				return err
-			}
 			if err := l.startVswitch(ctx, n); err != nil || !l.Topology.OVN {
 				return err
 			}
@@ -250,9 +247,6 @@ func (l *Lab) startDaemons(ctx context.Context) error {
 
 // wait returns when every port is bound, every node has its flows, and tunnel neighbours are resolved.
 func (l *Lab) wait(ctx context.Context) error {
-	if err := l.waitForZones(ctx); err != nil {
-		return err
-	}
 	if err := each(l.northbounds(), func(host string) error { return l.waitForPorts(ctx, host) }); err != nil {
 		return fmt.Errorf("%w\n%s", err, l.unready(ctx))
 	}
@@ -267,6 +261,9 @@ func (l *Lab) waitForPorts(ctx context.Context, host string) error {
 	}
 	args := []string{"init"} // a command is needed even without pods
 	for _, p := range l.Topology.Pods {
+		if l.Topology.Zones && p.Node != host {
+			continue // in another Northbound
+		}
 		args = append(args, "--", "wait-until", "Logical_Switch_Port", p.Name, "up=true")
 	}
 	if _, err := l.Run(ctx, host, slices.Concat(l.nbctl(host), []string{fmt.Sprintf("--timeout=%.0f", l.Allow(25*time.Second).Seconds())}, args)...); err == nil || ctx.Err() != nil {

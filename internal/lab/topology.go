@@ -27,6 +27,8 @@ type Topology struct {
 	Bound map[string]map[string]string
 	// Zones: each node has a Northbound, a Southbound and ovn-northd of its own, and there is no central host.
 	Zones bool
+	// Contents is what is written into the databases of zones, by node.
+	Contents map[string]Zone
 	// Underlay is what a saved deployment was attached to; zero: the underlay of the package's comment.
 	Underlay Underlay
 
@@ -35,8 +37,6 @@ type Topology struct {
 
 	// Northbound is what the CMS would have written: ovn-nbctl commands, run as one transaction.
 	Northbound [][]string
-	// Interconnect is what each node has in the databases of its own zone, by node; then there is no central host.
-	Interconnect map[string]Zone
 	// Newer holds commands that follow those of Northbound, by the table ("DHCP_Relay") or column ("ACL.tier") that
 	// they need; those the release's schema lacks are left out.
 	Newer map[string][][]string
