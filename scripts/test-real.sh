@@ -80,6 +80,21 @@ W
 	chmod 755 "$1"
 }
 
+# arriving FILE PROGRAM: writes a program that exits as the kits expect where a pod itself resets a connection, as nothing
+# listens there: with 0, for the packet arrived.
+arriving() {
+	cat >"$1" <<W
+#!/bin/bash
+"$2" "\$@"
+code=\$?
+[ \$code = 1 ] && "$2" "\$@" -o json | python3 -c 'import json, sys
+v = json.load(sys.stdin)["verdict"]
+sys.exit((v["outcome"], v["stage"]) != ("rejected", "pod"))' && exit 0
+exit \$code
+W
+	chmod 755 "$1"
+}
+
 # kit NAME NODES EXPECTED: one kit, all steps. on NODE COMMAND... and live (the arguments of ovnctl there) are the kit's own.
 kit() {
 	local name=$1 nodes=$2 expected=$3 start=$SECONDS node
@@ -94,7 +109,7 @@ kit() {
 	[ $code = 0 ] || { stop; return; }
 
 	# Inside a node of ovnk, DIR/bin is /opt/lab; the others run programs of the machine.
-	local program=$ovnctl there=$dir/bin capture=$dir/bin/capture.tar.gz live=()
+	local program=$ovnctl there=$dir/bin capture=$dir/bin/capture.tar.gz live=() asked
 	mkdir -p "$dir/bin"
 	case $name in
 	ovnk)
@@ -108,7 +123,12 @@ kit() {
 		live=(--nb "tcp:$net.10:6641" --sb "tcp:$net.10:6642" --node-exec "$dir/on {hostname}")
 		;;
 	esac
-	matrix "$name" live "$ovnctl"
+	asked=$ovnctl
+	if [ "$name" != ovnk ]; then
+		asked=$dir/bin/arriving
+		arriving "$asked" "$ovnctl"
+	fi
+	matrix "$name" live "$asked"
 	for node in $nodes; do
 		doctor "$name" "doctor on $node" "$expected" "$dir/on" "$node" "$program" "${live[@]}"
 	done
@@ -117,7 +137,12 @@ kit() {
 	code=$?
 	row "$name" capture "$(head -1 "$work/$name.capture.log" | cut -c1-120)" "$start" $code
 	offline "$dir/bin/offline" "$program" "$there/capture.tar.gz"
-	matrix "$name" offline "$dir/bin/offline"
+	asked=$dir/bin/offline
+	if [ "$name" != ovnk ]; then
+		asked=$dir/bin/arriving-offline
+		arriving "$asked" "$dir/bin/offline"
+	fi
+	matrix "$name" offline "$asked"
 	doctor "$name" "doctor offline" "$expected" "$dir/on" "${nodes%% *}" "$program" --offline "$capture"
 	start=$SECONDS
 	stop

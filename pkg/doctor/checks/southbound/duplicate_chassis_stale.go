@@ -1,6 +1,7 @@
 package southbound
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -133,7 +134,7 @@ func judge(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, r *dupl
 	}
 	if r.blocked {
 		f.Reason = "blocks"
-		f.Title = fmt.Sprintf("chassis %s cannot register: its tunnel address belongs to the old chassis %s", r.of, c.Name)
+		f.Title = fmt.Sprintf("chassis %s cannot register: its tunnel address belongs to the old chassis %s of %s", r.of, c.Name, cmp.Or(c.Hostname, "unknown host"))
 		f.Effect = "ovn-controller fails to write its row again and again, and nothing new works on the node"
 	}
 	f.Evidence = append(f.Evidence, witnesses(death)...)
