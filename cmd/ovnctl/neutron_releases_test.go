@@ -76,13 +76,13 @@ func TestReleasesNeutron(t *testing.T) {
 			packets = append(packets, sentPacket{args: words[1:], lost: words[0] == "lost"})
 		}
 	}
-	d.checkPackets(ctx, t, packets, nil, nil)
+	d.checkPackets(ctx, t, packets, nil)
 	if d.as != d.sent {
 		t.Errorf("%d of %d packets do what the objects say", d.as, d.sent)
 	}
 	var nodes sync.WaitGroup
 	for _, n := range topology.Nodes {
-		nodes.Go(func() { d.checkDoctor(ctx, t, n.Name, nil) })
+		nodes.Go(func() { d.checkDoctor(ctx, t, n.Name) })
 	}
 	nodes.Wait()
 }
