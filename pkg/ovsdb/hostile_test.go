@@ -84,12 +84,14 @@ var hostileServers = map[string]hostileServer{
 	"no databases":      on("list_dbs", func(id int) string { return result(id, "[]") }),
 	"databases no list": on("list_dbs", func(id int) string { return result(id, `{"a":1}`) }),
 	"schema no object":  on("get_schema", func(id int) string { return result(id, "[[[[]]]]") }),
-	"schema of nothing": on("get_schema", func(id int) string { return result(id, `{"tables":{"Logical_Switch":{"columns":{"name":{"type":[]}}}}}`) }),
-	"rows no list":      on("transact", func(id int) string { return result(id, `[{"rows":7}]`) }),
-	"rows of others":    on("transact", func(id int) string { return result(id, `[{"rows":[{"name":{"x":[]},"_uuid":1}]}]`) }),
-	"no result":         on("transact", func(id int) string { return result(id, "null") }),
-	"half a reply":      on("transact", func(id int) string { return result(id, hostileRows)[:30] }),
-	"bad UTF-8":         on("transact", func(id int) string { return result(id, `[{"rows":[{"_uuid":["uuid","x"],"name":"`+"\xff\xc0"+`"}]}]`) }),
+	"schema of nothing": on("get_schema", func(id int) string {
+		return result(id, `{"tables":{"Logical_Switch":{"columns":{"name":{"type":[]}}}}}`)
+	}),
+	"rows no list":   on("transact", func(id int) string { return result(id, `[{"rows":7}]`) }),
+	"rows of others": on("transact", func(id int) string { return result(id, `[{"rows":[{"name":{"x":[]},"_uuid":1}]}]`) }),
+	"no result":      on("transact", func(id int) string { return result(id, "null") }),
+	"half a reply":   on("transact", func(id int) string { return result(id, hostileRows)[:30] }),
+	"bad UTF-8":      on("transact", func(id int) string { return result(id, `[{"rows":[{"_uuid":["uuid","x"],"name":"`+"\xff\xc0"+`"}]}]`) }),
 	"long error": on("transact", func(id int) string {
 		return fmt.Sprintf(`{"id":%d,"result":null,"error":{"error":%q,"details":"\u001b[2J"}}`, id, strings.Repeat("e", 1<<20))
 	}),
