@@ -51,16 +51,17 @@ install-lab:
 
 .PHONY: unit
 unit: ## the tests that need neither root nor Open vSwitch, with -race
-	@$(MAKE) --no-print-directory -j2 unit-packages unit-printed
+	@$(MAKE) --no-print-directory -j2 unit-raced unit-plain
 
-# Many answers of the whole command, one after the other, often a process each: they take ten times as long with -race.
-PRINTED := ^(TestGolden|TestTopologyScripts|TestDocs|TestDemo|TestDeployment(s|Repairs|Faults)|TestRedact.*|TestTypedNames|TestSecurityGroupDrop|TestFlowsOfTypedNames|TestPodNetworks|TestWrongNames|TestInterruptUnpacking)$$
+# Many answers of the whole command, one after the other, often a process each, whole deployments, servers that send without end: they
+# take up to ten times as long with -race.
+PLAIN := ^(TestGolden|TestTopologyScripts|TestDocs|TestDemo|TestDeployment(s|Repairs|Faults|ZoneRepairs|Scope|DisabledPort)|TestRedact.*|TestTypedNames|TestSecurityGroupDrop|TestFlowsOfTypedNames|TestPodNetworks|TestWrongNames|TestInterruptUnpacking|TestHostileServers|TestEndlessString|TestKeysOfEngine|TestLoad|TestLoadHostile)$$
 # Six packages at a time: some wait for processes and timers more than they compute.
-.PHONY: unit-packages unit-printed
-unit-packages:
-	go test -race -short -vet=off -p 6 -skip '$(PRINTED)' $(PACKAGES)
-unit-printed:
-	go test -short -vet=off -run '$(PRINTED)' ./cmd/ovnctl
+.PHONY: unit-raced unit-plain
+unit-raced:
+	go test -race -short -vet=off -p 6 -skip '$(PLAIN)' $(PACKAGES)
+unit-plain:
+	go test -short -vet=off -run '$(PLAIN)' ./cmd/ovnctl ./pkg/ovsdb ./pkg/archive/anonymize ./internal/lab/replay
 
 .PHONY: golden
 golden: ## write what ovnctl prints about the demos into the files and pages that tests compare

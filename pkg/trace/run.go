@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"net/netip"
 	"slices"
 	"strings"
@@ -44,6 +45,15 @@ func overall(worst journey.Verdict, branches []journey.Branch) string {
 // most 256 slots.
 const maxHashes = 256
 
+// hashesFor returns how many of them see every one of some paths. Buckets that weigh the same, as OVN's do, have a slot each among
+// the next power of two, at least 16; four times as many are tried.
+func hashesFor(paths int) uint32 {
+	if paths <= 1 {
+		return maxHashes // nobody knows how many there are
+	}
+	return min(maxHashes, max(16, uint32(1)<<bits.Len(uint(paths-1)))*4)
+}
+
 // openflow follows the packet through the nodes' OpenFlow flows on as many paths as there are: through every backend of
 // a load balancer and over every next hop of a router.
 func (t *tracer) openflow(ctx context.Context, ask *question, paths int) []journey.Branch {
@@ -55,7 +65,7 @@ func (t *tracer) openflow(ctx context.Context, ask *question, paths int) []journ
 	var branches []journey.Branch
 	seen := map[string]bool{}
 	paths = max(paths, len(ask.backends))
-	for hash := uint32(1); hash <= maxHashes; hash++ {
+	for hash := uint32(1); hash <= hashesFor(paths); hash++ {
 		r := &run{tracer: t, ct: &ovs.Conntrack{}, dpHash: hash, length: ask.request.Length, fromOutside: ask.from.Kind == topology.KindExternal}
 		b := r.connection(ctx, start, func(path string) bool {
 			known := seen[path]
