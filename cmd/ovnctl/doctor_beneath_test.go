@@ -5,9 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,23 +20,14 @@ import (
 type owed struct{ check, object, reason string }
 
 // TestDoctorBeneath makes the faults of [TestTraceBeneath], and a few that trace has elsewhere, and asks doctor: it must
-// name what was broken, and must be silent about what is legal. Each run makes a third of the faults, chosen by
+// name what was broken, and must be silent about what is legal. Each run makes a sixth of the faults, chosen by
 // OVNCTL_TURN; OVNCTL_FAULTS=all makes all.
 func TestDoctorBeneath(t *testing.T) {
-	turn := int(time.Now().Unix() / (24 * 60 * 60))
-	if text := os.Getenv("OVNCTL_TURN"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
-			t.Fatalf("OVNCTL_TURN=%s: not a number", text)
-		}
-		turn = n
-	}
-	all := os.Getenv("OVNCTL_FAULTS") == "all"
-	t.Logf("OVNCTL_TURN=%d", turn)
+	makes := labtest.InTurn(t, 6)
 	l := labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
 	owing, found := 0, 0
 	for i, f := range append(beneathFaults(l), doctorFaults(l)...) {
-		if !all && (i+turn)%3 != 0 {
+		if !makes(i) {
 			continue
 		}
 		want := beneathFound[f.name]

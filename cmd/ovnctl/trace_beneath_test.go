@@ -4,10 +4,7 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"testing"
-	"time"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
@@ -18,19 +15,10 @@ import (
 // be what packets do, and its cause must name what was broken; what no node's state shows must be among the assumptions.
 // Each run makes a third of the faults, chosen by OVNCTL_TURN; OVNCTL_FAULTS=all makes all.
 func TestTraceBeneath(t *testing.T) {
-	turn := int(time.Now().Unix() / (24 * 60 * 60))
-	if text := os.Getenv("OVNCTL_TURN"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
-			t.Fatalf("OVNCTL_TURN=%s: not a number", text)
-		}
-		turn = n
-	}
-	all := os.Getenv("OVNCTL_FAULTS") == "all"
-	t.Logf("OVNCTL_TURN=%d", turn)
+	makes := labtest.InTurn(t, 3)
 	l := labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
 	for i, f := range beneathFaults(l) {
-		if !all && (i+turn)%3 != 0 {
+		if !makes(i) {
 			continue
 		}
 		if !t.Run(f.name, func(t *testing.T) { f.try(t, l) }) { // what it left behind is not the next one's

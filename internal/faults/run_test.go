@@ -63,11 +63,7 @@ func TestMain(m *testing.M) {
 // Each run makes a third of the faults: run N makes every third one, starting with the N-th, so that three runs in a row make
 // all. OVNCTL_TURN is N, which is printed; OVNCTL_FAULTS=all makes all.
 func TestFaults(t *testing.T) {
-	all := os.Getenv("OVNCTL_FAULTS") == "all"
-	turn := turn(t)
-	if !all {
-		t.Logf("OVNCTL_TURN=%d", turn)
-	}
+	makes := labtest.InTurn(t, 3)
 	for number, st := range stages() {
 		t.Run(st.name, func(t *testing.T) {
 			t.Parallel() // labs do not know of each other, and most of the time is waiting
@@ -77,7 +73,7 @@ func TestFaults(t *testing.T) {
 			}
 			for i := range st.faults {
 				f := &st.faults[i]
-				if !all && (number+i+turn)%3 != 0 {
+				if !makes(number + i) {
 					continue
 				}
 				if !t.Run(f.title(), func(t *testing.T) { f.play(t, l) }) { // what it left behind is not the next one's
@@ -86,20 +82,6 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
-}
-
-// turn is OVNCTL_TURN, else another one each day.
-func turn(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv("OVNCTL_TURN")
-	if text == "" {
-		return int(time.Now().Unix() / (24 * 60 * 60))
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		t.Fatalf("OVNCTL_TURN=%s: not a number", text)
-	}
-	return n
 }
 
 // seed draws what is run where not all is.
