@@ -123,7 +123,7 @@ func TestDeploymentScope(t *testing.T) {
 // A port that a user of Neutron disabled is no fault of the deployment, and the answer to who asks about it. No repair
 // writes it behind Neutron's back.
 func TestDeploymentDisabledPort(t *testing.T) {
-	offline := "../../testdata/deployments/" + deployments["neutron"].file + ".tar.xz"
+	offline := "../../testdata/deployments/" + deployments["neutron"].file + ".tar.zst"
 	for _, f := range examined(t, offline, "vm:disabled-1").Findings {
 		if f.Check == "port-administratively-disabled" {
 			if f.Fix != nil || f.Next != "openstack port set --enable 1bd804a0-6945-458f-94c2-88fc8ebc13b2" {
@@ -158,7 +158,7 @@ func examined(t *testing.T, path string, objects ...string) doctor.Document {
 // unpackedDir unpacks a deployment into a directory of the test.
 func unpackedDir(t *testing.T, file string) string {
 	t.Helper()
-	f, err := os.Open("../../testdata/deployments/" + file + ".tar.xz")
+	f, err := os.Open("../../testdata/deployments/" + file + ".tar.zst")
 	if err != nil {
 		t.Fatal(err)
 	}

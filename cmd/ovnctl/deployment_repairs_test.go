@@ -32,7 +32,7 @@ func TestDeploymentRepairs(t *testing.T) {
 	for name, d := range deployments {
 		t.Run(name, func(t *testing.T) {
 			for _, node := range d.nodes {
-				c, err := cluster.Open(t.Context(), cluster.Config{Offline: "../../testdata/deployments/" + d.file + ".tar.xz"})
+				c, err := cluster.Open(t.Context(), cluster.Config{Offline: "../../testdata/deployments/" + d.file + ".tar.zst"})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -38,7 +38,7 @@ func TestDeployments(t *testing.T) {
 			ovnctl := func(args ...string) string {
 				t.Helper()
 				var out, errs strings.Builder
-				args = append([]string{"--offline", "../../testdata/deployments/" + d.file + ".tar.xz"}, args...)
+				args = append([]string{"--offline", "../../testdata/deployments/" + d.file + ".tar.zst"}, args...)
 				if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exitOK || errs.String() != "" {
 					t.Fatalf("%q: exit code %d\n%s", args, code, errs.String())
 				}
@@ -79,7 +79,7 @@ func TestDeployments(t *testing.T) {
 func TestDeploymentDoctor(t *testing.T) {
 	for name, d := range deployments {
 		t.Run(name, func(t *testing.T) {
-			doc := examined(t, "../../testdata/deployments/"+d.file+".tar.xz")
+			doc := examined(t, "../../testdata/deployments/"+d.file+".tar.zst")
 			for _, f := range doc.Findings {
 				if f.Result.Fault() {
 					t.Errorf("found %s: %s", f.Check, f.Title)
@@ -101,7 +101,7 @@ func TestPodNetworks(t *testing.T) {
 		"blue/b-1@red": "its networks are blue/blue-net, default",
 	} {
 		var out, errs strings.Builder
-		run(t.Context(), []string{"--offline", "../../testdata/deployments/ovnk-1.3-ic.tar.xz", "topology", "show", name}, strings.NewReader(""), &out, &errs)
+		run(t.Context(), []string{"--offline", "../../testdata/deployments/ovnk-1.3-ic.tar.zst", "topology", "show", name}, strings.NewReader(""), &out, &errs)
 		if !strings.Contains(out.String()+errs.String(), want) {
 			t.Errorf("%s: no %s in\n%s%s", name, want, out.String(), errs.String())
 		}

@@ -166,7 +166,7 @@ var typedNames = map[string]struct{ sender, names string }{
 // openDeployment reads one of testdata/deployments.
 func openDeployment(t *testing.T, name string) (*cluster.Cluster, *topology.Graph) {
 	t.Helper()
-	o := &options{offline: "../../testdata/deployments/" + name + ".tar.xz", timeout: time.Minute, stderr: new(strings.Builder)}
+	o := &options{offline: "../../testdata/deployments/" + name + ".tar.zst", timeout: time.Minute, stderr: new(strings.Builder)}
 	c, err := o.open(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +249,7 @@ func TestWrongNames(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out, errs strings.Builder
-			code := run(t.Context(), []string{"--offline", "../../testdata/deployments/" + test.deployment + ".tar.xz", "topology", "show", test.name}, strings.NewReader(""), &out, &errs)
+			code := run(t.Context(), []string{"--offline", "../../testdata/deployments/" + test.deployment + ".tar.zst", "topology", "show", test.name}, strings.NewReader(""), &out, &errs)
 			if code != exitUsage {
 				t.Errorf("exit code %d", code)
 			}
@@ -281,7 +281,7 @@ func TestSecurityGroupDrop(t *testing.T) {
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			var out, errs strings.Builder
-			run(t.Context(), append([]string{"--offline", "../../testdata/deployments/" + test.deployment + ".tar.xz", "trace"}, test.args...), strings.NewReader(""), &out, &errs)
+			run(t.Context(), append([]string{"--offline", "../../testdata/deployments/" + test.deployment + ".tar.zst", "trace"}, test.args...), strings.NewReader(""), &out, &errs)
 			for _, want := range test.says {
 				if !strings.Contains(out.String(), want) {
 					t.Errorf("no %q in\n%s%s", want, out.String(), errs.String())
@@ -318,7 +318,7 @@ func TestFlowsOfTypedNames(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out, errs strings.Builder
-			code := run(t.Context(), []string{"--offline", "../../testdata/deployments/" + test.deployment + ".tar.xz", "flows", "--node", test.node, test.flag, test.name, "-o", "wide"}, strings.NewReader(""), &out, &errs)
+			code := run(t.Context(), []string{"--offline", "../../testdata/deployments/" + test.deployment + ".tar.zst", "flows", "--node", test.node, test.flag, test.name, "-o", "wide"}, strings.NewReader(""), &out, &errs)
 			if code != exitOK || !strings.Contains(out.String(), test.has) {
 				t.Errorf("exit code %d, no %q in\n%s%s", code, test.has, out.String(), errs.String())
 			}

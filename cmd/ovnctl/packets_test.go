@@ -51,7 +51,7 @@ func TestDeploymentPackets(t *testing.T) {
 				t.Run(strings.Join(p.args, " "), func(t *testing.T) {
 					t.Parallel()
 					var out, errs strings.Builder
-					code := run(t.Context(), append([]string{"--offline", "../../testdata/deployments/" + d.file + ".tar.xz", "trace"}, p.args...), strings.NewReader(""), &out, &errs)
+					code := run(t.Context(), append([]string{"--offline", "../../testdata/deployments/" + d.file + ".tar.zst", "trace"}, p.args...), strings.NewReader(""), &out, &errs)
 					want := exitOK
 					if p.lost {
 						want = exitFound

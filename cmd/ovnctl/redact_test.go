@@ -118,7 +118,7 @@ func redactable(t *testing.T) map[string]*archive.Tree {
 		if testing.Short() && name != "kube-ovn" {
 			continue
 		}
-		tree, err := archive.Open(t.Context(), "../../testdata/deployments/"+d.file+".tar.xz")
+		tree, err := archive.Open(t.Context(), "../../testdata/deployments/"+d.file+".tar.zst")
 		if err != nil {
 			t.Fatal(err)
 		}

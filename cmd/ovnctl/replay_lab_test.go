@@ -51,7 +51,7 @@ func TestReplay(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			file := "../../testdata/deployments/" + deployments[name].file
-			topology, release, err := replay.Load(ctx, file+".tar.xz")
+			topology, release, err := replay.Load(ctx, file+".tar.zst")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -54,7 +54,7 @@ func Load(ctx context.Context, path string) (t lab.Topology, release string, err
 	}
 	defer func() { err = errors.Join(err, tree.Close()) }()
 	d := &deployment{tree: tree, zones: map[string]*zone{}, topology: lab.Topology{
-		Name: "replay-" + strings.TrimSuffix(filepath.Base(path), ".tar.xz"), OVN: true, Bridge: "br-int", Saved: path, Ports: ports,
+		Name: "replay-" + strings.TrimSuffix(filepath.Base(path), ".tar.zst"), OVN: true, Bridge: "br-int", Saved: path, Ports: ports,
 		Routed: map[netip.Prefix]netip.Addr{},
 	}}
 	for _, read := range []func(context.Context) error{d.readZones, d.readNodes} {

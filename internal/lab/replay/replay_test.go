@@ -69,7 +69,7 @@ func TestLoad(t *testing.T) {
 		},
 	} {
 		t.Run(file, func(t *testing.T) {
-			got := load(t, deployments+file+".tar.xz")
+			got := load(t, deployments+file+".tar.zst")
 			if got.Zones != want.zones || len(got.Pods) != want.pods || len(got.Nodes) != 3 {
 				t.Errorf("zones %v, %d pods, %d nodes", got.Zones, len(got.Pods), len(got.Nodes))
 			}
@@ -109,7 +109,7 @@ func TestLoadHostile(t *testing.T) {
 		"iface-id":  {"node1/conf.db", `"iface-id","app-1.tenant"`, `"iface-id","nobody; reboot"`, false}, // no port: not replayed
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := unpack(t, deployments+"kubeovn-1.15.24-ovn-25.03.tar.xz")
+			dir := unpack(t, deployments+"kubeovn-1.15.24-ovn-25.03.tar.zst")
 			edit(t, filepath.Join(dir, change.file), change.from, change.to)
 			got, _, err := Load(t.Context(), dir)
 			if refused := err != nil; refused != change.refused {
@@ -136,7 +136,7 @@ func TestLoadHostile(t *testing.T) {
 
 // A node that used the kernel's datapath is replayed on the userspace one.
 func TestLoadKernelDatapath(t *testing.T) {
-	dir := unpack(t, deployments+"kubeovn-1.15.24-ovn-25.03.tar.xz")
+	dir := unpack(t, deployments+"kubeovn-1.15.24-ovn-25.03.tar.zst")
 	edit(t, filepath.Join(dir, "node1/conf.db"), `"datapath_type":"netdev"`, `"datapath_type":"system"`)
 	want := map[string]int{"node1": 4, "node2": 0, "node3": 0} // three bridges, and ovn-controller
 	for _, n := range load(t, dir).Nodes {
