@@ -217,7 +217,7 @@ func TestHelp(t *testing.T) {
 		{[]string{"version"}, "ovnctl version "},
 		{[]string{"--version"}, "ovnctl version "},
 		{[]string{"completion", "bash"}, "__start_ovnctl"},
-		{[]string{"--help"}, "(default 256M)"},
+		{[]string{"--help"}, "(default 2G)"},
 	} {
 		r := hard(t, nil, c.args...)
 		r.want(t, exitOK)

@@ -101,7 +101,7 @@ func (g *Ground) within(ctx context.Context, v *nodeView, link string) (journey.
 		c.Place, c.Workload, c.Node = journey.InWorkload, workloadOf(port), v.Name
 		return c, true
 	}
-	if c, ok := g.wrongEntry(port, w.pod); ok {
+	if c, ok := g.wrongEntry(ctx, v, link, w.pod); ok {
 		return found(c)
 	}
 	if c, ok := g.tooWide(port, w.pod); ok {
@@ -116,14 +116,23 @@ func (g *Ground) within(ctx context.Context, v *nodeView, link string) (journey.
 	return journey.Cause{}, false
 }
 
-// wrongEntry finds a permanent neighbour entry with a MAC address that nothing with its address has.
-func (g *Ground) wrongEntry(port *topology.Port, pod *node.PodNet) (journey.Cause, bool) {
+// wrongEntry finds a permanent neighbour entry with a MAC address that nothing with its address has. The host itself may answer
+// for its addresses, with that of its end of the link.
+func (g *Ground) wrongEntry(ctx context.Context, v *nodeView, link string, pod *node.PodNet) (journey.Cause, bool) {
+	port := v.ports[link]
+	hostTakes := func(n node.Neighbour) bool {
+		net, err := v.net(ctx)
+		if err != nil || net.Link(link) == nil || !strings.EqualFold(net.Link(link).MAC, n.MAC) {
+			return false
+		}
+		return slices.ContainsFunc(net.Addresses, func(a node.Address) bool { return a.Prefix.Addr() == n.Addr })
+	}
 	for _, n := range pod.Network.Neighbours {
 		if n.Link != pod.Link.Name || n.State != "permanent" || n.MAC == "" {
 			continue
 		}
 		_, macs := g.onSwitch(port, n.Addr)
-		if len(macs) > 0 && !slices.ContainsFunc(macs, func(mac string) bool { return strings.EqualFold(mac, n.MAC) }) {
+		if len(macs) > 0 && !hostTakes(n) && !slices.ContainsFunc(macs, func(mac string) bool { return strings.EqualFold(mac, n.MAC) }) {
 			return journey.Cause{Kind: journey.WrongNeighbour, Address: n.Addr, MAC: n.MAC, Detail: macs[0]}, true
 		}
 	}
