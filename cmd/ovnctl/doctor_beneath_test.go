@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
@@ -47,22 +46,10 @@ func TestDoctorBeneath(t *testing.T) {
 
 // examine makes a fault and compares what doctor finds with what it owes: that finding and none beside it, or none.
 func (f fault) examine(t *testing.T, l *lab.Lab, want owed) (found bool) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	if _, err := l.Run(ctx, f.on, "sh", "-ec", f.breaks); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if _, err := l.Run(ctx, f.on, "sh", "-ec", f.mends); err != nil {
-			t.Fatal(err)
-		}
-		settle(ctx, t, l)
-	}()
-	if !f.still {
-		settle(ctx, t, l)
-	}
-	d := &traceDraw{lab: l}
-	got := d.ovnctl(ctx, "node3", "doctor", "--nb", l.NB(), "--sb", l.SB(), "--node-exec", l.Dir+"/enter {hostname}", "-o", "json")
+	var got result
+	f.during(t, l, func(ctx context.Context, d *traceDraw) {
+		got = d.ovnctl(ctx, "node3", "doctor", "--nb", l.NB(), "--sb", l.SB(), "--node-exec", l.Dir+"/enter {hostname}", "-o", "json")
+	})
 	var r doctor.Report
 	if err := json.Unmarshal(got.stdout, &r); err != nil {
 		t.Fatalf("%v: %s%s", err, got.stdout, got.stderr)

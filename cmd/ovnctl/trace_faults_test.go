@@ -61,6 +61,17 @@ func TestTraceFaults(t *testing.T) {
 }
 
 func (f fault) try(t *testing.T, l *lab.Lab) {
+	f.during(t, l, func(ctx context.Context, d *traceDraw) {
+		var wg sync.WaitGroup
+		for _, a := range f.asks {
+			wg.Go(func() { a.check(ctx, t, d) })
+		}
+		wg.Wait()
+	})
+}
+
+// during breaks what a fault breaks, calls a function once packets show it, and mends it.
+func (f fault) during(t *testing.T, l *lab.Lab, do func(ctx context.Context, d *traceDraw)) {
 	ctx, cancel := context.WithTimeout(t.Context(), lab.Allow(2*time.Minute))
 	defer cancel()
 	if _, err := l.Run(ctx, f.on, "sh", "-ec", f.breaks); err != nil {
@@ -75,12 +86,7 @@ func (f fault) try(t *testing.T, l *lab.Lab) {
 	if !f.still {
 		settle(ctx, t, l)
 	}
-	d := &traceDraw{lab: l}
-	var wg sync.WaitGroup
-	for _, a := range f.asks {
-		wg.Go(func() { a.check(ctx, t, d) })
-	}
-	wg.Wait()
+	do(ctx, &traceDraw{lab: l})
 }
 
 // settle waits until what was changed is in the flows of every node.

@@ -92,7 +92,7 @@ func Install(ctx context.Context, name string) (Release, error) {
 	if err := os.MkdirAll(roots, 0o755); err != nil {
 		return Release{}, err
 	}
-	unlock, err := lock(filepath.Join(roots, "."+name+".lock"))
+	unlock, err := Lock(filepath.Join(roots, "."+name+".lock"))
 	if err != nil {
 		return Release{}, err
 	}
@@ -122,7 +122,8 @@ func Installed(ctx context.Context, name string) (Release, error) {
 	return r.versions(ctx)
 }
 
-func lock(path string) (unlock func(), err error) {
+// Lock waits for an exclusive lock on a file, which it makes; others that call it wait until unlock is called.
+func Lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err

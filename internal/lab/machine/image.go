@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 )
@@ -73,7 +72,7 @@ func build(ctx context.Context, release string) (image, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return image{}, err
 	}
-	unlock, err := lock(filepath.Join(dir, ".lock"))
+	unlock, err := lab.Lock(filepath.Join(dir, ".lock"))
 	if err != nil {
 		return image{}, err
 	}
@@ -135,18 +134,6 @@ func only(pattern string) (string, error) {
 		return "", err
 	}
 	return found[0], nil
-}
-
-func lock(path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
-	}
-	return func() { _ = f.Close() }, nil
 }
 
 func run(ctx context.Context, name string, args ...string) error {
