@@ -42,7 +42,7 @@ func (o *options) chassis(ctx context.Context, c *cluster.Cluster, name string) 
 		north, south = zone.NB, zone.SB
 	}
 	if n != nil {
-		vswitch = n.Vswitch
+		vswitch = n.Vswitch()
 	}
 	if ch.Decoder, err = decode.Read(ctx, north, south, vswitch, n); err != nil {
 		return nil, unknownError{err}
@@ -66,17 +66,17 @@ func (o *options) nodeFor(ctx context.Context, c *cluster.Cluster, name string) 
 			return nil, usageError{fmt.Errorf("not found: node %q\nhint: %s", name, hint)}
 		}
 		c.OpenZones(ctx, n)
-		if n.Vswitch == nil {
+		if n.Vswitch() == nil {
 			c.Gather(ctx, n)
 		}
-		if n.Vswitch == nil {
+		if n.Vswitch() == nil {
 			return nil, unknownError{nodeProblem(c, n)}
 		}
 		return n, nil
 	}
 	var near []*cluster.Node
 	for _, n := range c.Hosts {
-		if n.Local && n.Vswitch != nil {
+		if n.Local && n.Vswitch() != nil {
 			return n, nil
 		}
 		if !n.Far() {
@@ -87,7 +87,7 @@ func (o *options) nodeFor(ctx context.Context, c *cluster.Cluster, name string) 
 		return nil, nil
 	}
 	c.Gather(ctx, near[0])
-	if near[0].Vswitch == nil {
+	if near[0].Vswitch() == nil {
 		return nil, nil
 	}
 	return near[0], nil

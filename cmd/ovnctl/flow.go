@@ -315,7 +315,7 @@ func (t *flowTrace) connections() []string {
 
 // bridgeNames returns a node's bridges, sorted.
 func bridgeNames(ctx context.Context, n *cluster.Node) ([]string, error) {
-	rows, err := ovsdb.Find[vswitch.Bridge](ctx, n.Vswitch)
+	rows, err := ovsdb.Find[vswitch.Bridge](ctx, n.Vswitch())
 	var names []string
 	for _, row := range rows {
 		names = append(names, row.Name)
@@ -345,7 +345,7 @@ func (o *flowOptions) completeBridges(cmd *cobra.Command, _ []string, word strin
 func (o *flowOptions) completePorts(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var list []cobra.Completion
 	o.completion(cmd, func(ctx context.Context, n *cluster.Node) {
-		rows, err := ovsdb.Find[vswitch.Interface](ctx, n.Vswitch)
+		rows, err := ovsdb.Find[vswitch.Interface](ctx, n.Vswitch())
 		if err != nil {
 			return
 		}

@@ -275,7 +275,7 @@ func (o *flowsOptions) repeat(ctx context.Context, show func(context.Context) er
 
 // findBridge returns the named bridge, else the integration bridge, else the only one.
 func (o *flowsOptions) findBridge(ctx context.Context, ch *chassis) (string, error) {
-	rows, err := ovsdb.Find[vswitch.Bridge](ctx, ch.Vswitch)
+	rows, err := ovsdb.Find[vswitch.Bridge](ctx, ch.Vswitch())
 	if err != nil {
 		return "", unknownError{err}
 	}

@@ -293,10 +293,10 @@ func (o *microflowOptions) completeInports(cmd *cobra.Command, _ []string, word 
 // flowsByCookie returns the OpenFlow flows of this host's integration bridge.
 func flowsByCookie(ctx context.Context, c *cluster.Cluster) (map[uint32][]string, error) {
 	for _, n := range c.Hosts {
-		if !n.Local || n.Vswitch == nil {
+		if !n.Local || n.Vswitch() == nil {
 			continue
 		}
-		rows, err := ovsdb.Find[vswitch.OpenvSwitch](ctx, n.Vswitch)
+		rows, err := ovsdb.Find[vswitch.OpenvSwitch](ctx, n.Vswitch())
 		if err != nil {
 			return nil, unknownError{err}
 		}

@@ -142,7 +142,7 @@ func (c *Capture) Nodes(ctx context.Context) {
 	slots := make(chan struct{}, gatherers)
 	done := 0
 	var mu sync.Mutex
-	nodes := slices.DeleteFunc(slices.Clone(c.cluster.all()), func(n *Node) bool { return n.far && n.Vswitch == nil })
+	nodes := slices.DeleteFunc(slices.Clone(c.cluster.all()), func(n *Node) bool { return n.far && n.Vswitch() == nil })
 	for _, n := range nodes {
 		wg.Go(func() {
 			slots <- struct{}{}
@@ -238,8 +238,8 @@ func (c *Capture) node(ctx context.Context, n *Node) {
 // vswitch reads ovs-vswitchd's tables, those of the OVS datapath only if they are small.
 func (c *Capture) vswitch(ctx context.Context, n *Node) {
 	h := n.Host
-	if n.Vswitch != nil {
-		bridges, _ := ovsdb.Find[vswitch.BridgeName](ctx, n.Vswitch)
+	if n.Vswitch() != nil {
+		bridges, _ := ovsdb.Find[vswitch.BridgeName](ctx, n.Vswitch())
 		for _, b := range bridges {
 			for _, kind := range []node.DumpKind{node.Flows, node.Groups, node.Ports, node.TLVMap, node.Meters} {
 				_, _ = h.Dump(ctx, b.Name, kind)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
@@ -77,9 +78,6 @@ type Node struct {
 	Local    bool   // this is the host ovnctl runs on
 	// Host reads all beyond Vswitch and is never nil. That of an unreadable node returns why.
 	Host node.Host
-	// Vswitch is the node's Open_vSwitch database, nil until
-	// Cluster.Gather has opened it. The local node's is open at once.
-	Vswitch ovsdb.Reader
 	// ExternalIDs are the local node's, from Open_vSwitch, as of opening it.
 	ExternalIDs map[string]string
 
@@ -90,11 +88,28 @@ type Node struct {
 	far      bool      // nothing says how to reach it
 	failed   bool      // reading it failed; Problems says why
 
-	gathering sync.Mutex // guards Vswitch and failed
+	gathering sync.Mutex // guards failed, and is held while the database is opened
+	vswitch   atomic.Pointer[ovsdb.Reader]
+}
+
+// Vswitch returns the node's Open_vSwitch database; nil until Cluster.Gather has opened it. The local node's is open at
+// once. It is safe to call while another goroutine gathers.
+func (n *Node) Vswitch() ovsdb.Reader {
+	if db := n.vswitch.Load(); db != nil {
+		return *db
+	}
+	return nil
+}
+
+// opened sets the node's database, which may be nil.
+func (n *Node) opened(db ovsdb.Reader) {
+	if db != nil {
+		n.vswitch.Store(&db)
+	}
 }
 
 // Far reports whether there is nothing to read the node from: no way to reach it, and no saved data.
-func (n *Node) Far() bool { return n.far && n.Vswitch == nil }
+func (n *Node) Far() bool { return n.far && n.Vswitch() == nil }
 
 // TLVMap returns the tunnel options of a bridge, as ovs-ofctl dump-tlv-map prints them.
 func (n *Node) TLVMap(ctx context.Context, bridge string) (string, error) {
@@ -120,8 +135,8 @@ func (c *Cluster) EachZone(f func(name string, north, south ovsdb.Reader)) {
 // EachNode calls f with the database of each node whose database is open.
 func (c *Cluster) EachNode(f func(name, zone string, vswitch ovsdb.Reader)) {
 	for _, n := range c.Hosts {
-		if n.Vswitch != nil {
-			f(n.Name, n.Zone, n.Vswitch)
+		if db := n.Vswitch(); db != nil {
+			f(n.Name, n.Zone, db)
 		}
 	}
 }
@@ -199,7 +214,7 @@ func (c *Cluster) nothing(config Config) error {
 		}
 	}
 	for _, n := range c.Hosts {
-		if n.Vswitch != nil || c.snapshot {
+		if n.Vswitch() != nil || c.snapshot {
 			return nil
 		}
 	}
@@ -242,8 +257,8 @@ func (c *Cluster) Close() error {
 		errs = append(errs, z.close())
 	}
 	for _, n := range c.Hosts {
-		if n.Vswitch != nil {
-			errs = append(errs, n.Vswitch.Close())
+		if n.Vswitch() != nil {
+			errs = append(errs, n.Vswitch().Close())
 		}
 		node.Close(n.Host)
 		if n.way != nil {
@@ -261,13 +276,13 @@ func (c *Cluster) record(ctx context.Context, keeper func(*Node) node.Keeper) {
 	c.keeper = keeper
 	for _, n := range c.all() {
 		c.keepHost(n)
-		if n.Vswitch == nil {
+		if n.Vswitch() == nil {
 			continue
 		}
 		// The local one was already open: open it again, recorded.
 		if db, err := n.Host.Vswitch(ctx); err == nil {
-			c.close = append(c.close, n.Vswitch.Close)
-			n.Vswitch = db
+			c.close = append(c.close, n.Vswitch().Close)
+			n.opened(db)
 		}
 	}
 }
@@ -305,7 +320,7 @@ func (c *Cluster) Source() Source {
 	}
 	s.NB, s.SB = strings.Join(nb, ","), strings.Join(sb, ",")
 	for _, n := range c.Hosts {
-		if n.Vswitch != nil {
+		if n.Vswitch() != nil {
 			s.Nodes = append(s.Nodes, n.Name)
 		}
 	}
@@ -361,11 +376,13 @@ func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
 func (n *Node) gather(ctx context.Context) (err error) {
 	n.gathering.Lock()
 	defer n.gathering.Unlock()
-	if n.Vswitch != nil || n.failed {
+	if n.Vswitch() != nil || n.failed {
 		return nil
 	}
-	n.Vswitch, err = n.Host.Vswitch(ctx)
-	n.failed = err != nil
+	db, err := n.Host.Vswitch(ctx)
+	if n.failed = err != nil; !n.failed {
+		n.opened(db)
+	}
 	return err
 }
 
@@ -382,7 +399,8 @@ func (c *Cluster) Again() *Cluster {
 			hostname: n.hostname, remote: n.remote, way: n.way, vtep: n.vtep, far: n.far,
 		}
 		if n.Local { // its connection reads anew each time
-			f.Vswitch, f.failed = n.Vswitch, n.failed
+			f.opened(n.Vswitch())
+			f.failed = n.failed
 		}
 		return f
 	}

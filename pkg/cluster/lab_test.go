@@ -93,7 +93,7 @@ func openHere(text string) {
 			s.Problems, s.Next = append(s.Problems, p.Error()), append(s.Next, p.Next)
 		}
 		for _, n := range c.Hosts {
-			v := seenNode{Name: n.Name, SystemID: n.SystemID, Zone: n.Zone, Origin: n.Host.Origin(), Local: n.Local, Open: n.Vswitch != nil}
+			v := seenNode{Name: n.Name, SystemID: n.SystemID, Zone: n.Zone, Origin: n.Host.Origin(), Local: n.Local, Open: n.Vswitch() != nil}
 			v.Daemon, _ = n.Host.Control(ctx, "ovs-vswitchd", "version")
 			if net, err := n.Host.Network(ctx); err == nil {
 				v.Links = len(net.Links)

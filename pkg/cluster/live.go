@@ -185,7 +185,8 @@ func (c *Cluster) addHosts(ctx context.Context, config Config, zone *Zone, rows 
 		}
 		c.Hosts = append(c.Hosts, here)
 	}
-	here.Local, here.Vswitch, here.failed = true, local.vswitch, local.problem != nil
+	here.Local, here.failed = true, local.problem != nil
+	here.opened(local.vswitch)
 	here.Host = local.host(here.Name)
 	if len(local.system.Rows) > 0 {
 		here.ExternalIDs = local.system.Rows[0].ExternalIDs

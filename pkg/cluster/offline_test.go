@@ -65,10 +65,10 @@ func load(t *testing.T, c *Cluster) (r rows) {
 	}
 	r.Bindings, r.Chassis, r.Interfaces = z.Bindings, z.Chassis, map[string][]vswitch.Interface{}
 	for _, n := range c.Hosts {
-		if n.Vswitch == nil {
+		if n.Vswitch() == nil {
 			t.Fatalf("%s is not open: %v", n.Name, c.Problems)
 		}
-		list, err := ovsdb.Find[vswitch.Interface](t.Context(), n.Vswitch)
+		list, err := ovsdb.Find[vswitch.Interface](t.Context(), n.Vswitch())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestRecord(t *testing.T) {
 	}
 	contains(t, "notes", saved.Notes, "no OVN_Southbound", "sb.db")
 	for i, n := range saved.Hosts {
-		if n.Vswitch == nil || n.SystemID != was.Hosts[i].SystemID {
+		if n.Vswitch() == nil || n.SystemID != was.Hosts[i].SystemID {
 			t.Errorf("%+v", n)
 		}
 		if reply, err := n.Host.Control(t.Context(), "ovs-vswitchd", trace[0], trace[1:]...); err != nil || reply != replies[n.Name] {
@@ -168,7 +168,7 @@ func TestRecordOnNode(t *testing.T) {
 	}
 	saved := open(t, Config{Offline: dir})
 	saved.Gather(t.Context())
-	if n := saved.Node("node1"); n == nil || n.Vswitch == nil || n.SystemID == "" {
+	if n := saved.Node("node1"); n == nil || n.Vswitch() == nil || n.SystemID == "" {
 		t.Errorf("node1: %+v, problems %v", n, saved.Problems)
 	}
 	if s := openOn(t, "node1", Config{Record: filepath.Join(dir, "node1", "conf.db", "x")}); s.Source.SB == "" {
@@ -215,7 +215,7 @@ func TestOfflineParts(t *testing.T) {
 		copyTo(t, filepath.Join(whole, "node2"), filepath.Join(dir, "node2"))
 		c := open(t, Config{Offline: dir})
 		c.Gather(t.Context())
-		if n := c.Node("node2"); n == nil || n.SystemID != id || n.Vswitch == nil || len(c.Problems) > 0 {
+		if n := c.Node("node2"); n == nil || n.SystemID != id || n.Vswitch() == nil || len(c.Problems) > 0 {
 			t.Errorf("%+v, problems %v", n, c.Problems)
 		}
 	})
@@ -225,7 +225,7 @@ func TestOfflineParts(t *testing.T) {
 		copyTo(t, filepath.Join(whole, "node2"), filepath.Join(dir, "from-the-customer"))
 		c := open(t, Config{Offline: dir})
 		c.Gather(t.Context())
-		if n := c.Node("node2"); n == nil || n.SystemID != id || n.Vswitch == nil || len(c.Hosts) != 3 {
+		if n := c.Node("node2"); n == nil || n.SystemID != id || n.Vswitch() == nil || len(c.Hosts) != 3 {
 			t.Errorf("%+v of %d, problems %v", n, len(c.Hosts), c.Problems)
 		}
 	})
@@ -239,7 +239,7 @@ func TestOfflineParts(t *testing.T) {
 			t.Fatalf("%d nodes, problems %v", len(c.Hosts), c.Problems)
 		}
 		for _, n := range c.Hosts {
-			if n.Zone != "zone-"+n.Name || n.Vswitch == nil {
+			if n.Zone != "zone-"+n.Name || n.Vswitch() == nil {
 				t.Errorf("%+v", n)
 			}
 		}
@@ -263,7 +263,7 @@ func TestOfflineParts(t *testing.T) {
 		}
 		c := open(t, Config{Offline: dir})
 		c.Gather(t.Context())
-		if len(c.Problems) != 2 || c.Node("node2").Vswitch == nil {
+		if len(c.Problems) != 2 || c.Node("node2").Vswitch() == nil {
 			t.Errorf("problems %v", c.Problems)
 		}
 		contains(t, "problems", []string{c.Problems[0].Error(), c.Problems[1].Error()}, "OVN_Northbound", "database of OVN_Southbound", "sb.db")

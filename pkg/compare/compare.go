@@ -205,10 +205,10 @@ func (r *run) compareNodes(ctx context.Context) {
 			continue
 		}
 		known[b] = true
-		if r.options.Near && (a.Vswitch == nil || b.Vswitch == nil) {
+		if r.options.Near && (a.Vswitch() == nil || b.Vswitch() == nil) {
 			continue
 		}
-		if !r.lacking("node "+b.Name, a.Vswitch != nil, b.Vswitch != nil, "not read in %s") {
+		if !r.lacking("node "+b.Name, a.Vswitch() != nil, b.Vswitch() != nil, "not read in %s") {
 			r.compareNode(ctx, a, b)
 		}
 	}
@@ -233,7 +233,7 @@ func (r *run) compareNode(ctx context.Context, a, b *cluster.Node) {
 	at := place{node: b.Name, database: "Open_vSwitch"}
 	rows := newSides()
 	var errA, errB error
-	both(func() { rows.a, errA = readRows(ctx, a.Vswitch, openVswitch) }, func() { rows.b, errB = readRows(ctx, b.Vswitch, openVswitch) })
+	both(func() { rows.a, errA = readRows(ctx, a.Vswitch(), openVswitch) }, func() { rows.b, errB = readRows(ctx, b.Vswitch(), openVswitch) })
 	if errA != nil || errB != nil {
 		r.gaps("Open_vSwitch of node "+b.Name, errA, errB)
 		return

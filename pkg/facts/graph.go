@@ -1,14 +1,24 @@
 package facts
 
 import (
+	"sync"
+
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// GraphOf joins the databases of a deployment into the graph on which packets are followed.
+// GraphOf joins the databases of a deployment, with those of all hosts that can be read, into the graph on which packets
+// are followed.
 func GraphOf(d *snapshot.Deployment) (*topology.Graph, error) {
-	return snapshot.Derive(d, "", func() (*topology.Graph, error) { return topology.LoadWays(d.Context(), d.Cluster()) })
+	return snapshot.Derive(d, "", func() (*topology.Graph, error) {
+		var hosts sync.WaitGroup
+		for _, h := range d.Hosts {
+			hosts.Go(func() { _, _ = h.OVSDB() }) // other checks report what cannot be read
+		}
+		hosts.Wait()
+		return topology.LoadWays(d.Context(), d.Cluster())
+	})
 }
 
 // Switching returns the nodes through which packets can be followed: chassis with an ovs-vswitchd that replies, or saved

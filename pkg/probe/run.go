@@ -163,7 +163,7 @@ func (r *run) add(name string, all []*cluster.Node) []*cluster.Node {
 // find finds how to watch a node, and the links of its logical ports.
 func (w *watched) find(ctx context.Context, n *cluster.Node) {
 	w.links = map[string]string{}
-	if n == nil || n.Vswitch == nil {
+	if n == nil || n.Vswitch() == nil {
 		w.why = "node " + w.name + " was not read"
 		return
 	}
@@ -173,7 +173,7 @@ func (w *watched) find(ctx context.Context, n *cluster.Node) {
 		return
 	}
 	w.prober = p
-	rows, err := ovsdb.Find[vswitch.InterfaceBrief](ctx, n.Vswitch)
+	rows, err := ovsdb.Find[vswitch.InterfaceBrief](ctx, n.Vswitch())
 	if err != nil {
 		w.why = err.Error()
 	}

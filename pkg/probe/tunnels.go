@@ -119,7 +119,7 @@ func Tunnels(ctx context.Context, c *cluster.Cluster) (*Mesh, error) {
 	m.prefix, m.vni = random&meshMark, firstVNI+random&0xfe
 	c.Gather(ctx)
 	for _, n := range c.Hosts {
-		if n.Vswitch == nil {
+		if n.Vswitch() == nil {
 			continue
 		}
 		if p, ok := n.Host.(node.Prober); ok {
@@ -176,15 +176,15 @@ func (m *mesh) find(ctx context.Context) error {
 
 // tunnels returns a node's tunnels to others: the ports that ovn-controller made, and for which chassis.
 func (one *member) tunnels(ctx context.Context, byID map[string]*member) ([]*MeshTunnel, error) {
-	bridges, err := ovsdb.Find[vswitch.BridgeBrief](ctx, one.node.Vswitch)
+	bridges, err := ovsdb.Find[vswitch.BridgeBrief](ctx, one.node.Vswitch())
 	if err != nil {
 		return nil, err
 	}
-	ports, err := ovsdb.Find[vswitch.PortBrief](ctx, one.node.Vswitch)
+	ports, err := ovsdb.Find[vswitch.PortBrief](ctx, one.node.Vswitch())
 	if err != nil {
 		return nil, err
 	}
-	rows, err := ovsdb.Find[vswitch.Interface](ctx, one.node.Vswitch)
+	rows, err := ovsdb.Find[vswitch.Interface](ctx, one.node.Vswitch())
 	if err != nil {
 		return nil, err
 	}

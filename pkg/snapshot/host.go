@@ -46,10 +46,10 @@ func (h *Host) OVSDB() (ovsdb.Reader, error) {
 			return nil, fmt.Errorf("%s: %w", h.Name, ErrNoSwitch)
 		}
 		h.d.cluster.Gather(h.d.ctx, h.node)
-		if h.node.Vswitch == nil {
+		if h.node.Vswitch() == nil {
 			return nil, fmt.Errorf("the Open_vSwitch database of %s was not read", h.Name)
 		}
-		return h.node.Vswitch, nil
+		return h.node.Vswitch(), nil
 	})
 }
 

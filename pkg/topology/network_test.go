@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
@@ -92,18 +92,28 @@ func shellWords(line string) []string {
 // load reads zones, with all of their nodes, into one graph.
 func load(t *testing.T, networks ...*network) *topology.Graph {
 	t.Helper()
-	c := &cluster.Cluster{}
-	for _, n := range networks {
-		c.Zones = append(c.Zones, &cluster.Zone{Name: n.zone, NB: n.nb.Dial(), SB: n.sb.Dial()})
-		for name, s := range n.nodes {
-			c.Hosts = append(c.Hosts, &cluster.Node{Name: name, SystemID: name, Zone: n.zone, Vswitch: s.Dial()})
-		}
-	}
-	g, err := topology.Load(context.Background(), c)
+	g, err := topology.Load(context.Background(), deployment(networks))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return g
+}
+
+// A deployment is zones, with all of their nodes.
+type deployment []*network
+
+func (d deployment) EachZone(f func(name string, north, south ovsdb.Reader)) {
+	for _, n := range d {
+		f(n.zone, n.nb.Dial(), n.sb.Dial())
+	}
+}
+
+func (d deployment) EachNode(f func(name, zone string, vswitch ovsdb.Reader)) {
+	for _, n := range d {
+		for name, s := range n.nodes {
+			f(name, n.zone, s.Dial())
+		}
+	}
 }
 
 // port is the port of that name, which must be there.

@@ -64,7 +64,7 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 	if !n.Far() {
 		t.cluster.Gather(ctx, n)
 	}
-	if n.Vswitch == nil {
+	if n.Vswitch() == nil {
 		t.notAsked(n)
 		return nil, t.unreadable(n)
 	}
@@ -85,7 +85,7 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 			}
 		}
 	}
-	if v.names, err = decode.ReadNames(ctx, n.Vswitch, n, zone.logical); err != nil {
+	if v.names, err = decode.ReadNames(ctx, n.Vswitch(), n, zone.logical); err != nil {
 		return nil, err
 	}
 	v.decoder = &decode.Decoder{Names: v.names, Flows: zone.flows, Objects: zone.objects}
