@@ -53,15 +53,17 @@ install-lab:
 unit: ## the tests that need neither root nor Open vSwitch, with -race
 	@$(MAKE) --no-print-directory -j2 unit-raced unit-plain
 
+# Without debugging information: to link some forty test binaries is half of the work.
+UNIT := go test -short -vet=off -ldflags '-s -w'
+
 # Many answers of the whole command, one after the other, often a process each, whole deployments, servers that send without end: they
 # take up to ten times as long with -race.
-PLAIN := ^(TestGolden|TestTopologyScripts|TestDocs|TestDemo|TestDeployment(s|Repairs|Faults|ZoneRepairs|Scope|DisabledPort)|TestRedact.*|TestTypedNames|TestSecurityGroupDrop|TestFlowsOfTypedNames|TestPodNetworks|TestWrongNames|TestInterruptUnpacking|TestHostileServers|TestEndlessString|TestKeysOfEngine|TestLoad|TestLoadHostile)$$
-# Six packages at a time: some wait for processes and timers more than they compute.
+PLAIN := ^(TestGolden|TestTopologyScripts|TestDocs|TestDemo|TestArchitecture|TestViolations|TestPackageDocs|TestPage|TestDeployment(s|Packets|Repairs|Faults|ZoneRepairs|Scope|DisabledPort)|TestRedact.*|TestTypedNames|TestSecurityGroupDrop|TestFlowsOfTypedNames|TestPodNetworks|TestWrongNames|TestInterruptUnpacking|TestHostileServers|TestEndlessString|TestKeysOfEngine|TestLoad|TestLoadHostile)$$
 .PHONY: unit-raced unit-plain
 unit-raced:
-	go test -race -short -vet=off -p 6 -skip '$(PLAIN)' $(PACKAGES)
+	GORACE=atexit_sleep_ms=0 $(UNIT) -race -p 3 -skip '$(PLAIN)' $(filter-out %/internal/arch,$(PACKAGES))
 unit-plain:
-	go test -short -vet=off -run '$(PLAIN)' ./cmd/ovnctl ./pkg/ovsdb ./pkg/archive/anonymize ./internal/lab/replay
+	$(UNIT) -run '$(PLAIN)' ./cmd/ovnctl ./pkg/ovsdb ./pkg/archive/anonymize ./internal/lab/replay ./internal/arch
 
 .PHONY: golden
 golden: ## write what ovnctl prints about the demos into the files and pages that tests compare

@@ -124,7 +124,7 @@ func redactable(t *testing.T) map[string]*archive.Tree {
 		}
 		all[name] = tree
 	}
-	for _, name := range []string{demo.Healthy, demo.Broken} {
+	for _, name := range []string{demo.Broken, demo.Healthy}[:fewer(t, 2, 1)] {
 		b, _ := demo.Capture(name)
 		tree, err := archive.Read(t.Context(), name, bytes.NewReader(b))
 		if err != nil {
