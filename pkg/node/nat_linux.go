@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
 )
 
 func (l *local) NAT(ctx context.Context) ([]NATRule, error) {
@@ -25,6 +28,14 @@ func (l *local) Firewall(ctx context.Context) ([]Chain, error) {
 	return chains, nil
 }
 
+// noTables reports whether nftables has no table in the thread's namespace, as in most pods: then nft need not run.
+func noTables() bool {
+	req := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_NFTABLES<<8|unix.NFT_MSG_GETTABLE, unix.NLM_F_DUMP)
+	req.AddRawData([]byte{unix.AF_UNSPEC, unix.NFNETLINK_V0, 0, 0}) // struct nfgenmsg
+	tables, err := req.Execute(unix.NETLINK_NETFILTER, 0)
+	return err == nil && len(tables) == 0
+}
+
 func (l *local) firewall(ctx context.Context) (chains []Chain, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
@@ -36,7 +47,11 @@ func (l *local) firewall(ctx context.Context) (chains []Chain, err error) {
 }
 
 func readFirewall(ctx context.Context) ([]Chain, error) {
-	out, err := run(ctx, "nft", "-a", "list", "ruleset")
+	var out []byte
+	var err error
+	if !noTables() {
+		out, err = run(ctx, "nft", "-a", "list", "ruleset")
+	}
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, unavailable("nft is not installed here, install nftables")
 	}

@@ -2,13 +2,18 @@ package node
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
 )
 
 func (l *local) Pod(ctx context.Context, link string) (*PodNet, error) {
@@ -63,8 +68,12 @@ func (l *local) Sockets(context.Context) (list []Socket, err error) {
 
 // readSockets reads the sockets of the thread's namespace; nil if they are not readable.
 func readSockets() []Socket {
-	var list []Socket
+	list, err := listeners()
+	listening := err == nil
 	for i, table := range socketTables {
+		if listening && table.protocol == "tcp" {
+			continue
+		}
 		text, err := readProc("/proc/thread-self/net/"+table.name, nil)
 		if err != nil && i == 0 {
 			return nil
@@ -72,6 +81,39 @@ func readSockets() []Socket {
 		list = append(list, parseSockets(string(text), table.protocol, table.state)...)
 	}
 	return emptyNotNull(list)
+}
+
+// listeners returns the listening TCP sockets of the thread's namespace, by sock_diag(7). To list them /proc/net/tcp walks
+// the host's table of all connections, half a million buckets, for each namespace again.
+func listeners() ([]Socket, error) {
+	const listen = 10 // TCP_LISTEN
+	var list []Socket
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		req := nl.NewNetlinkRequest(nl.SOCK_DIAG_BY_FAMILY, unix.NLM_F_DUMP)
+		// struct inet_diag_req_v2: family, protocol, extensions, padding, states, and an empty socket identity
+		question := binary.NativeEndian.AppendUint32([]byte{family, unix.IPPROTO_TCP, 0, 0}, 1<<listen)
+		req.AddRawData(append(question, make([]byte, 48)...))
+		msgs, err := req.Execute(unix.NETLINK_INET_DIAG, nl.SOCK_DIAG_BY_FAMILY)
+		if err != nil {
+			return nil, err // no tcp_diag in this kernel
+		}
+		for _, m := range msgs {
+			// struct inet_diag_msg: family, state, timer, retransmissions, then ports and addresses in network order
+			if len(m) < 24 {
+				return nil, fmt.Errorf("sock_diag: a reply of %d bytes", len(m))
+			}
+			address := m[8:12]
+			if m[0] == unix.AF_INET6 {
+				address = m[8:24]
+			}
+			a, _ := netip.AddrFromSlice(address)
+			s := Socket{"tcp", netip.AddrPortFrom(a.Unmap(), binary.BigEndian.Uint16(m[4:]))}
+			if !slices.Contains(list, s) {
+				list = append(list, s)
+			}
+		}
+	}
+	return list, nil
 }
 
 // findNetns finds the namespace that h's namespace calls nsid, among the named ones and those of visible

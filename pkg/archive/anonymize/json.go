@@ -192,9 +192,9 @@ func (r *Redactor) cell(p *place, table, column, s string) string {
 
 func columnMode(table, column string) mode {
 	switch {
-	case languages[column]:
+	case languages.has(column):
 		return language
-	case enumerating[column], column == "name" && slices.Contains([]string{"DHCP_Options", "DHCPv6_Options", "RBAC_Role"}, table):
+	case enumerating.has(column), column == "name" && slices.Contains([]string{"DHCP_Options", "DHCPv6_Options", "RBAC_Role"}, table):
 		return prose
 	}
 	return names
@@ -202,7 +202,7 @@ func columnMode(table, column string) mode {
 
 // key returns a map's key, replaced unless it is known.
 func (r *Redactor) key(s string) string {
-	if keys[normal(s)] {
+	if keys.has(normal(s)) {
 		return s
 	}
 	for _, prefix := range []string{"ct-zone-", "ovn-bridge-mappings-", "associated_sg_", "ovn-encap-ip-", "ovn-encap-type-"} {
@@ -218,9 +218,9 @@ func (r *Redactor) mapped(column, key, s string) string {
 	switch {
 	case secret.Key(key) && s != "":
 		return secret.Hidden
-	case keys[normal(key)] && isNumber(s):
+	case keys.has(normal(key)) && isNumber(s):
 		return s
-	case enumerating[column] && keys[normal(key)], enumeratingKeys[normal(key)]:
+	case enumerating.has(column) && keys.has(normal(key)), enumeratingKeys.has(normal(key)):
 		return r.as(s, prose)
 	}
 	return r.as(s, names)

@@ -196,13 +196,13 @@ func bounded(w string, from, to int) bool {
 // known reports whether a whole piece stays.
 func (r *Redactor) known(w string, m mode) bool {
 	n := normal(w)
-	if parts[n] || kept.MatchString(w) {
+	if parts.has(n) || kept.MatchString(w) {
 		return true
 	}
 	if m == names {
 		return false
 	}
-	return syntax[n] || common[n] && !r.names[w]
+	return syntax.has(n) || common.has(n) && !r.names[w]
 }
 
 // word returns a word of a name, replaced.
@@ -212,7 +212,7 @@ func (r *Redactor) word(w string, before []byte, m mode) string {
 		return r.number(w, before)
 	case numeric.MatchString(w):
 		return r.digits(w, m)
-	case parts[normal(w)], len(w) == 1:
+	case parts.has(normal(w)), len(w) == 1:
 		return w
 	case hashed.MatchString(w):
 		return "a" + r.decimals(w[1:])

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 //go:embed keys.txt
@@ -47,12 +48,19 @@ acl_log_meter ovs-netdev ovs-system ovn-controller ovn-northd ovs-vswitchd ovsdb
 var kept = regexp.MustCompile(`^(?:l[sr]_(?:in|out)_[a-z0-9_]+|_?MC_[a-z0-9_]+|[a-z_]+\.[ch]|(?:genev|vxlan|gre)_sys_?[0-9]*|join|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}|[0-9]{2}(?:\.[0-9]+)?Z|` +
 	`(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))$`)
 
-func listed(text string) map[string]bool {
-	list := map[string]bool{}
-	for _, w := range strings.Fields(text) {
-		list[normal(w)] = true
-	}
-	return list
+// A wordList is built when it is first asked: most commands redact nothing.
+type wordList func() map[string]bool
+
+func (l wordList) has(word string) bool { return l()[word] }
+
+func listed(text string) wordList {
+	return sync.OnceValue(func() map[string]bool {
+		list := map[string]bool{}
+		for _, w := range strings.Fields(text) {
+			list[normal(w)] = true
+		}
+		return list
+	})
 }
 
 // normal returns a word with "#" for each run of digits.
