@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -144,19 +145,37 @@ func (t *topologyText) portGroups() []*Tree {
 		if owner := pg.Owner.String(); owner != "" {
 			tree.Cells = append(tree.Cells, Text("for "+owner))
 		}
-		addACLs(tree, t.asked(pg.ACLs))
+		addACLs(tree, askedFor(t, pg.ACLs, func(a *topology.ACL) string { return a.UUID }))
 		out = append(out, tree)
 	}
 	return out
 }
 
-// asked returns the ACLs of an object that was asked for, all if none of these is one's.
-func (t *topologyText) asked(acls []*topology.ACL) []*topology.ACL {
-	is := func(a *topology.ACL) bool { return t.focus[a.UUID] }
-	if !slices.ContainsFunc(acls, is) {
-		return acls
+// askedFor returns the rules of an object that was asked for, all if none of these is one's.
+func askedFor[T any](t *topologyText, rules []T, uuid func(T) string) []T {
+	is := func(rule T) bool { return t.focus[uuid(rule)] }
+	if !slices.ContainsFunc(rules, is) {
+		return rules
 	}
-	return slices.DeleteFunc(slices.Clone(acls), func(a *topology.ACL) bool { return !is(a) })
+	return slices.DeleteFunc(slices.Clone(rules), func(rule T) bool { return !is(rule) })
+}
+
+// qos adds the QoS rules of a switch: what they set, or the rate that they allow.
+func (t *topologyText) qos(tree *Tree, rules []*topology.QoS) {
+	for _, q := range askedFor(t, rules, func(q *topology.QoS) string { return q.UUID }) {
+		var does []string
+		for _, k := range slices.Sorted(maps.Keys(q.Action)) {
+			does = append(does, fmt.Sprintf("%s %d", k, q.Action[k]))
+		}
+		if rate, ok := q.Bandwidth["rate"]; ok {
+			does = append(does, fmt.Sprintf("at most %d kbps", rate))
+		}
+		cells := []Line{Text(fmt.Sprintf("QoS %s %d", q.Direction, q.Priority)), Text(strings.Join(does, ", ")), Text(q.Match)}
+		if owner := q.Owner.String(); owner != "" {
+			cells = append(cells, Text("for "+owner))
+		}
+		tree.AddTo("qos", cells...)
+	}
 }
 
 func addACLs(tree *Tree, acls []*topology.ACL) {

@@ -141,7 +141,8 @@ func (t *topologyText) switchTree(s *topology.Switch) *Tree {
 		t.port(tree, p)
 	}
 	if t.part() {
-		addACLs(tree, s.ACLs)
+		addACLs(tree, askedFor(t, s.ACLs, func(a *topology.ACL) string { return a.UUID }))
+		t.qos(tree, s.QoSRules)
 	}
 	return tree
 }

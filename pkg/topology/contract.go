@@ -51,6 +51,7 @@ type Switch struct {
 	ACLs        []*ACL            `json:"acls"`
 	DNS         int               `json:"dns,omitempty"` // number of DNS record sets it serves
 	QoS         int               `json:"qos,omitempty"` // number of QoS rules
+	QoSRules    []*QoS            `json:"qosRules,omitempty"`
 	OtherConfig map[string]string `json:"otherConfig,omitempty"`
 	ExternalIDs map[string]string `json:"externalIds,omitempty"`
 }
@@ -397,6 +398,18 @@ type PortGroup struct {
 	Owner       decode.Owner      `json:"owner,omitzero"` // the CMS object it was made for: "NetworkPolicy shop/web"
 	Ports       []string          `json:"ports"`
 	ACLs        []*ACL            `json:"acls"`
+	ExternalIDs map[string]string `json:"externalIds,omitempty"`
+}
+
+// A QoS rule marks packets of a switch, or limits their rate.
+type QoS struct {
+	UUID        string            `json:"uuid"`
+	Direction   string            `json:"direction"` // from-lport or to-lport
+	Priority    int               `json:"priority"`
+	Match       string            `json:"match"`
+	Action      map[string]int    `json:"action,omitempty"`    // "dscp", "mark"
+	Bandwidth   map[string]int    `json:"bandwidth,omitempty"` // "rate" in kbps, "burst" in kilobits
+	Owner       decode.Owner      `json:"owner,omitzero"`      // "EgressQoS shop/default"
 	ExternalIDs map[string]string `json:"externalIds,omitempty"`
 }
 

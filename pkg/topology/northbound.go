@@ -48,6 +48,7 @@ func (g *Graph) addZone(z zoneData) {
 
 func (b *zoneBuilder) northbound() {
 	acls := byID(b.nb.ACLs, func(r nb.ACL) ovsdb.UUID { return r.UUID })
+	qos := byID(b.nb.QoS, func(r nb.QoS) ovsdb.UUID { return r.UUID })
 	dhcp := byID(b.nb.DHCP, func(r nb.DHCPOptions) ovsdb.UUID { return r.UUID })
 	ports := byID(b.nb.SwitchPorts, func(r nb.LogicalSwitchPort) ovsdb.UUID { return r.UUID })
 	for _, row := range b.nb.Switches {
@@ -60,6 +61,7 @@ func (b *zoneBuilder) northbound() {
 			ACLs:        aclsOf(row.ACLs, acls, decode.Holder{Kind: decode.SwitchHolder, Name: row.Name}, decode.Owner{}),
 			DNS:         len(row.DNSRecords),
 			QoS:         len(row.QoSRules),
+			QoSRules:    qosOf(row.QoSRules, qos),
 			OtherConfig: secret.Map(row.OtherConfig),
 			ExternalIDs: secret.Map(row.ExternalIDs),
 		}
@@ -301,6 +303,25 @@ func aclsOf(ids []ovsdb.UUID, rows map[ovsdb.UUID]nb.ACL, holder decode.Holder, 
 		return cmp.Or(
 			strings.Compare(a.Direction, b.Direction),
 			cmp.Compare(a.Tier, b.Tier),
+			cmp.Compare(b.Priority, a.Priority),
+			strings.Compare(a.Match, b.Match),
+			strings.Compare(a.UUID, b.UUID))
+	})
+	return out
+}
+
+// qosOf returns the QoS rules of a switch.
+func qosOf(ids []ovsdb.UUID, rows map[ovsdb.UUID]nb.QoS) []*QoS {
+	var out []*QoS
+	for row := range those(ids, rows) {
+		out = append(out, &QoS{
+			UUID: string(row.UUID), Direction: row.Direction, Priority: row.Priority, Match: row.Match, Action: row.Action, Bandwidth: row.Bandwidth,
+			Owner: decode.OwnerOf(row.ExternalIDs), ExternalIDs: secret.Map(row.ExternalIDs),
+		})
+	}
+	slices.SortFunc(out, func(a, b *QoS) int {
+		return cmp.Or(
+			strings.Compare(a.Direction, b.Direction),
 			cmp.Compare(b.Priority, a.Priority),
 			strings.Compare(a.Match, b.Match),
 			strings.Compare(a.UUID, b.UUID))

@@ -48,6 +48,10 @@ func (g *Graph) addOwned() {
 	}
 	for _, s := range g.Switches {
 		g.ownACLs(s.ACLs, s)
+		for _, q := range s.QoSRules {
+			g.own(q.Owner, s)
+			g.own(q.Owner, q)
+		}
 		g.own(networkOf(s.ExternalIDs), s)
 	}
 	for _, r := range g.Routers {
@@ -120,6 +124,8 @@ func uuidOf(row any) string {
 	case *PortGroup:
 		return row.UUID
 	case *ACL:
+		return row.UUID
+	case *QoS:
 		return row.UUID
 	case *Switch:
 		return row.UUID

@@ -119,13 +119,29 @@ func (g *Graph) Resolve(text string, kinds ...Kind) ([]Match, error) {
 		}
 	}
 	if len(r.matches) == 0 {
-		return nil, &NameError{Text: text, Reason: r.reason, Nearest: g.Nearest(text, kinds...)}
+		return nil, &NameError{Text: text, Reason: cmp.Or(r.reason, g.portless(text)), Nearest: g.Nearest(text, kinds...)}
 	}
 	slices.SortStableFunc(r.matches, func(a, b Match) int {
 		return cmp.Or(CompareNames(a.Name, b.Name), strings.Compare(a.Zone, b.Zone))
 	})
 	distinguish(r.matches)
 	return r.matches, nil
+}
+
+// portless says that a port, or a pod's, is missing from OVN while an interface has its iface-id; empty if none has.
+func (g *Graph) portless(text string) string {
+	names := []string{text}
+	if namespace, pod, ok := strings.Cut(text, "/"); ok {
+		names = []string{namespace + "_" + pod, pod + "." + namespace} // of OVN-Kubernetes, of Kube-OVN
+	}
+	for _, b := range g.Bridges {
+		for _, p := range b.Ports {
+			if p.Role == RoleVIF && slices.Contains(names, p.LogicalPort) {
+				return fmt.Sprintf("interface %s on %s has iface-id %s, but OVN has no such logical port\nhint: ovnctl doctor --only iface-id-without-binding", p.Name, b.Node, p.LogicalPort)
+			}
+		}
+	}
+	return ""
 }
 
 // ResolveOne is Resolve for a text that must be unambiguous: several matches are an *NameError.

@@ -63,6 +63,7 @@ func named(t *testing.T) *topology.Graph {
 		lsp-set-addresses dyn dynamic
 		create DHCP_Options cidr=10.16.0.0/16 options:router=10.16.0.1`)
 	n.sbctl("lsp-bind shop_web-0 c1d2\nlsp-bind k8s-node1 c1d2")
+	n.vsctl("c1d2", "add-port br-int veth7\nset Interface veth7 external_ids:iface-id=shop_gone")
 	return load(t, n)
 }
 
@@ -73,6 +74,7 @@ func TestResolve(t *testing.T) {
 		want string // names of the matches, or the beginning of the error
 	}{
 		{"shop/web-0", "pod:shop/web-0"},
+		{"shop/gone", "shop/gone: interface veth7 on c1d2 has iface-id shop_gone, but OVN has no such logical port"},
 		{"pod:shop/web-0", "pod:shop/web-0"},
 		{"shop_web-0", "pod:shop/web-0"},
 		{"lsp:shop_web-0", "pod:shop/web-0"},

@@ -23,6 +23,7 @@ type nbTables struct {
 	Groups        []nb.LoadBalancerGroup
 	NATs          []nb.NAT
 	ACLs          []nb.ACL
+	QoS           []nb.QoS
 	PortGroups    []nb.PortGroup
 	Routes        []nb.StaticRoute
 	Policies      []nb.Policy

@@ -74,7 +74,10 @@ fault() {
 	if [ ${#only[@]} -gt 0 ] && ! [[ " ${only[*]} " == *" $name "* ]]; then return; fi
 	made=$((made + 1))
 	"$here/rows.py" save "$work/rows" || exit 1
-	if ! eval "$make" >"$work/output" 2>&1; then
+	eval "$make" >"$work/output" 2>&1
+	local code=$?
+	"$here/rows.py" save "$work/made" || exit 1
+	if [ $code != 0 ]; then
 		printf 'FAIL  %-28s could not be made: %s\n' "$name" "$(tail -n 1 "$work/output")"
 		failed+=("$name")
 	elif found 20 "$check" "$title" && sleep 5 && found 1 "$check" "$title" && followed "$packet" >>"$work/says"; then
@@ -85,7 +88,7 @@ fault() {
 		failed+=("$name")
 	fi
 	eval "$heal" >"$work/output" 2>&1 || printf 'FAIL  %-28s could not be healed: %s\n' "$name" "$(tail -n 1 "$work/output")"
-	[ -n "$heal" ] || "$here/rows.py" restore "$work/rows"
+	[ -n "$heal" ] || "$here/rows.py" restore "$work/rows" "$work/made"
 	if ! found 45; then
 		printf 'FAIL  %-28s is found after it was healed\n' "$name"
 		sed 's/^/        /' "$work/says" "$work/errors"
