@@ -4,34 +4,45 @@ import "slices"
 
 // explain nests each finding under the one that explains it. [Check.Causes] says which check explains which; whether
 // two findings are related follows from their objects.
-func explain(found []Finding, causes map[string][]string) []Finding {
+func explain(found []Finding, checks []*Check) []Finding {
+	of := map[string]*Check{}
+	for _, c := range checks {
+		of[c.Name] = c
+	}
 	parent := make([]int, len(found))
 	for i := range found {
 		parent[i] = -1
 	}
 	for i := range found {
 		if found[i].Result.Fault() {
-			parent[i] = closest(found, parent, i, causes[found[i].Check])
+			parent[i] = closest(found, parent, i, of[found[i].Check])
 		}
 	}
 	return assemble(found, parent)
 }
 
-// closest returns the finding of some checks that best explains i; -1 if none.
-func closest(found []Finding, parent []int, i int, causes []string) int {
+// closest returns the finding that best explains i, which is of a check; -1 if none.
+func closest(found []Finding, parent []int, i int, check *Check) int {
 	best, closeness := -1, 0
-	for _, cause := range causes {
+	for _, cause := range slices.Concat(check.Causes, check.CausesOn) {
+		least := 1
+		if slices.Contains(check.CausesOn, cause) {
+			least = sameObject
+		}
 		for j := range found {
 			if found[j].Check != cause || !found[j].Result.Fault() || above(parent, j, i) {
 				continue
 			}
-			if c := related(&found[i], &found[j]); c > closeness {
+			if c := related(&found[i], &found[j]); c >= least && c > closeness {
 				best, closeness = j, c
 			}
 		}
 	}
 	return best
 }
+
+// sameObject is how closely related two findings about one object are.
+const sameObject = 3
 
 // above reports whether i is j or above it, so that j must not come above i.
 func above(parent []int, j, i int) bool {
@@ -65,7 +76,7 @@ func assemble(found []Finding, parent []int) []Finding {
 func related(f, cause *Finding) int {
 	for _, o := range f.objects() {
 		if o.Kind != "node" && slices.ContainsFunc(cause.objects(), o.same) {
-			return 3
+			return sameObject
 		}
 	}
 	mine, theirs := f.nodes(), cause.nodes()

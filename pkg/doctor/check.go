@@ -17,6 +17,8 @@ type Check struct {
 	// Causes are the checks whose findings explain this one's, on the same node
 	// or object.
 	Causes []string
+	// CausesOn are checks whose findings explain this one's only if both are about one object that is not a node.
+	CausesOn []string
 	// Sample is the minimum time between two samples of a counter; 0: one sample is enough.
 	Sample time.Duration
 	// Settle is for state that may be passing, such as a port being added: a fault is reported only if found again some

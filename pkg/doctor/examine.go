@@ -39,15 +39,13 @@ func Examine(d *snapshot.Deployment, checks []*Check, done func(*Check, []Findin
 	wg.Wait()
 	r := Report{Findings: []Finding{}, Passed: []string{}}
 	var found []Finding
-	causes := map[string][]string{}
 	for i, p := range passes {
 		if len(p.Findings) == 0 {
 			r.Passed = append(r.Passed, checks[i].Name)
 		}
 		found = append(found, p.Findings...)
-		causes[checks[i].Name] = checks[i].Causes
 	}
-	r.Findings = append(r.Findings, explain(found, causes)...)
+	r.Findings = append(r.Findings, explain(found, checks)...)
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(a.worst().weight(), b.worst().weight()) })
 	return r
 }

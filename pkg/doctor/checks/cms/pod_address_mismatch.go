@@ -128,6 +128,9 @@ func device(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical, d *facts.Device
 	if len(d.Port.PortSecurity) > 0 {
 		f.Effect = "port security drops packets from other addresses, and " + f.Effect
 	}
+	if !d.Pod {
+		f.Concern(doctor.LinkObject(c.Host, d.Link.Name))
+	}
 	f.Concern(doctor.SwitchObject(l.SwitchOf[d.Port.UUID]))
 	var says []string
 	addressing := false

@@ -154,8 +154,9 @@ var ClusterRouteOrSnatMissing = &doctor.Check{
 
 The CNI plugin gives each node a route to the pods and, where pods leave through the
 host, a rule that translates their addresses.`,
-	Causes: []string{"vswitchd-not-running", "kube-ovn-ovn0-wrong", "kube-ovn-node-ip-in-subnet"},
-	Settle: true,
+	Causes:   []string{"vswitchd-not-running", "kube-ovn-ovn0-wrong", "kube-ovn-node-ip-in-subnet"},
+	CausesOn: []string{"pod-address-mismatch"}, // the link itself is down
+	Settle:   true,
 	Run: func(p *doctor.Pass) {
 		for n := range p.Nodes() {
 			g, ok := doctor.Need(p, doctor.NodeObject(n.Name), func() (*facts.PodLink, error) { return facts.PodLinkOf(n.Host) })
