@@ -27,6 +27,7 @@ type reachOptions struct {
 	icmp       bool
 	sourcePort int
 	v4, v6     bool
+	logical    bool
 	expect     string
 	maxPairs   int
 }
@@ -40,7 +41,9 @@ func newReach(root *options) *cobra.Command {
 		Use:   "reach [FROM] [TO]",
 		Short: "Show who can talk to whom",
 		Long: `reach follows a packet and its reply, as trace does, between every pair of a
-selection. It reads the databases once, and no node.
+selection. It reads the databases once, and looks at the nodes that are in reach,
+up to 32: a tunnel that loses packets, or a pod that is not attached, is named.
+--logical reads no node.
 
 FROM and TO are what trace takes, or sets: NAMESPACE/ or ns:NAMESPACE,
 svc:NAMESPACE/, switch:NAME, node:NODE/ (the workloads on it; node:NODE is the
@@ -79,6 +82,7 @@ Output formats: ` + strings.Join(render.ReachFormats, ", ") + `.
 	f.Var((*port)(&o.sourcePort), "source-port", "the `port` it is sent from")
 	f.BoolVarP(&o.v4, "ipv4", "4", false, "IPv4 only")
 	f.BoolVarP(&o.v6, "ipv6", "6", false, "IPv6 only")
+	f.BoolVar(&o.logical, "logical", false, "read no node: follow the logical flows only")
 	f.StringVar(&o.expect, "expect", "", "compare with the list in `file`; - is standard input")
 	f.IntVar(&o.maxPairs, "max-pairs", 1000000, "ask at most so `many` pairs; 0 for any number")
 	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
@@ -117,6 +121,15 @@ func (o *reachOptions) run(ctx context.Context, args []string) (err error) {
 	notes := slices.Concat(c.Notes, problemTexts(c), g.Notes)
 	if n := result.Unasked; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d pairs were left out: their ends have no addresses of the same family", n))
+	}
+	switch n := result.Unread; {
+	case len(n) == 0:
+	case o.logical:
+		notes = append(notes, "logical flows only: no node was read")
+	case len(n) > 6:
+		notes = append(notes, fmt.Sprintf("%d nodes were not read: they are assumed to carry packets", len(n)))
+	default:
+		notes = append(notes, "not read, and assumed to carry packets: "+strings.Join(n, ", "))
 	}
 	doc := reach.Document{Envelope: document.New("Reach", c.Source(), notes), Result: result}
 	if err := render.Reach(o.stdout, o.style(o.stdout), format, doc, render.ReachView{Notes: notes, Next: o.next(result)}); err != nil {
@@ -223,10 +236,18 @@ func (o *reachOptions) planError(err error, c *cluster.Cluster) error {
 func (o *reachOptions) ask(ctx context.Context, c *cluster.Cluster, g *topology.Graph, plan *reach.Plan) (*reach.Result, error) {
 	p := o.progress(plan.Pairs())
 	defer p.clear()
-	walk, err := reach.NewWalk(ctx, c, g, plan, p.loading)
+	nodes := &reach.Nodes{Unread: plan.Nodes(c)}
+	if !o.logical {
+		var err error
+		if nodes, err = reach.ReadNodes(ctx, c, g, plan); err != nil {
+			return nil, err
+		}
+	}
+	walk, err := reach.NewWalk(ctx, c, g, plan, nodes, p.loading)
 	if err == nil {
 		var result *reach.Result
 		if result, err = plan.Run(ctx, walk, reach.Options{Progress: p.asked}); err == nil {
+			result.Unread = nodes.Unread
 			return result, nil
 		}
 	}

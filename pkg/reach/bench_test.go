@@ -47,7 +47,7 @@ func benchmarkReach(b *testing.B, size scale.Size) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	walk, err := reach.NewWalk(ctx, c, g, plan, nil)
+	walk, err := reach.NewWalk(ctx, c, g, plan, nil, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -91,6 +91,8 @@ type Result struct {
 	Expect   *Expectation `json:"expect"` // null unless pairs were compared with a list
 	// Unasked counts pairs whose ends share no address family.
 	Unasked int `json:"unasked"`
+	// Unread names the nodes that were not looked at, of which the best is assumed.
+	Unread []string `json:"unread"`
 
 	plan  *Plan
 	cells []uint32 // by pair of the plan: notAsked, delivered, or firstCause plus the cause's index

@@ -51,6 +51,37 @@ func (w *Walker) Verdict(ctx context.Context, r *Round) journey.Verdict {
 	return v
 }
 
+// Tunnels returns the tunnels that the packet of a round trip passes, and those of its reply.
+func (r *Round) Tunnels() (forward, reply []*ovn.Tunnel) {
+	if r.Reply != nil {
+		reply = r.Reply.tunnels()
+	}
+	return r.Forward.tunnels(), reply
+}
+
+func (p *Path) tunnels() []*ovn.Tunnel {
+	var list []*ovn.Tunnel
+	for _, l := range p.sections {
+		if l.path == nil {
+			continue
+		}
+		for _, v := range l.path.End().Visits() {
+			if v.Tunnel != nil {
+				list = append(list, v.Tunnel)
+			}
+		}
+	}
+	return list
+}
+
+// Receiver returns the logical port through which the packet leaves the logical networks; empty if it does not.
+func (r *Round) Receiver() string {
+	if v := r.Forward.visit; v != nil && v.Outport != nil {
+		return v.Outport.Name()
+	}
+	return ""
+}
+
 func (w *Walker) say(p *Path, v *journey.Verdict, what string) {
 	say(v, w.lastHop(p), w.reached(p), what)
 }
