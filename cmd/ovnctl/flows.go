@@ -57,7 +57,13 @@ megaflow).
   ovnctl flows --stage ls_out_acl -o wide
   ovnctl flows --node node2 --node-exec 'ssh {hostname}' --cookie 0xf4099249
   ovnctl flows --datapath --top 5`,
-		Args: cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			// pflag reads "--watch 2" as --watch and an argument, for --watch may stand alone.
+			if cmd.Flags().Changed("watch") && len(args) == 1 && o.watch.Set(args[0]) == nil {
+				return nil
+			}
+			return cobra.NoArgs(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
