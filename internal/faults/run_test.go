@@ -401,6 +401,7 @@ func (s *scene) state() map[string]string {
 			s.rows(out, db, remote)
 		}
 	}
+	nameControllersPorts(out)
 	if s.Topology.OVN {
 		s.southbound(out)
 	}
