@@ -382,9 +382,11 @@ func (m *matrix) passage(args ...string) (p passage) {
 		m.Fatalf("ovnctl %s: %v:\n%s", strings.Join(args, " "), err, out)
 	}
 	for _, point := range passed {
-		if strings.HasPrefix(point, "write ") {
+		switch what, _, _ := strings.Cut(point, " "); what {
+		case "write":
 			p.writes++
-		} else {
+		case "sent":
+		default:
 			p.points = append(p.points, point)
 		}
 	}
@@ -394,7 +396,7 @@ func (m *matrix) passage(args ...string) (p passage) {
 // passing runs ovnctl and returns the points that it passes.
 func (m *matrix) passing(variables []string, args ...string) (points []string, out string, err error) {
 	m.Helper()
-	list := filepath.Join(m.Dir, "failpoints")
+	list := m.points()
 	_ = os.Remove(list)
 	cmd, printed := m.start(append(variables, "OVNCTL_FAILPOINTS="+list), args...)
 	err = cmd.Wait()

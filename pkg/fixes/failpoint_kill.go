@@ -9,14 +9,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
-	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
 var passed atomic.Int64
 
 // failpoint kills the process, like a power cut, at the point whose number is in OVNCTL_FAILPOINT. It lists the points
-// in the file that OVNCTL_FAILPOINTS names. OVNCTL_FAILPAUSE holds the start of a point's name, with _ for blanks, and
-// a file: there it creates the file and waits until it is removed.
+// in the file that OVNCTL_FAILPOINTS names, and waits at the one that OVNCTL_FAILPAUSE names: [ovsdb.PauseAt].
 func failpoint(name string) {
 	n := passed.Add(1)
 	want := os.Getenv("OVNCTL_FAILPOINT")
@@ -27,14 +27,7 @@ func failpoint(name string) {
 			_ = f.Close()
 		}
 	}
-	if pause, file, ok := strings.Cut(os.Getenv("OVNCTL_FAILPAUSE"), " "); ok && strings.HasPrefix(name, strings.ReplaceAll(pause, "_", " ")) {
-		if f, err := os.Create(file); err == nil {
-			_ = f.Close()
-		}
-		for _, err := os.Stat(file); err == nil; _, err = os.Stat(file) {
-			time.Sleep(20 * time.Millisecond)
-		}
-	}
+	ovsdb.PauseAt(name)
 	if want == strconv.FormatInt(n, 10) {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}

@@ -405,18 +405,21 @@ func (s Rows) transact(ctx context.Context, t *Target, ops []ovsdb.Operation, wa
 	if !errors.Is(err, ovsdb.ErrUnknownOutcome) {
 		return err
 	}
-	lost := err
 	var at stage
+	var unread error
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), lostReply)
 	defer cancel()
-	err = wait(within, 100*time.Millisecond, func() (bool, error) {
-		at, _, err = s.look(within, t)
-		return at == want && err == nil, nil
+	lost := wait(within, 100*time.Millisecond, func() (bool, error) {
+		at, _, unread = s.look(within, t)
+		return at == want && unread == nil, nil
 	})
-	if err != nil {
-		return fmt.Errorf("%w; the rows were read back and are %s", lost, at)
+	switch {
+	case lost == nil:
+		return nil
+	case unread != nil:
+		return fmt.Errorf("%w; the rows could not be read back: %w", err, unread)
 	}
-	return nil
+	return fmt.Errorf("%w; the rows were read back and are %s", err, at)
 }
 
 // lostReply is how long the rows are reread after a lost reply: the server may still be working.

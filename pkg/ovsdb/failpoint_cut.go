@@ -9,7 +9,9 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // changes counts this process's requests that change a database.
@@ -22,7 +24,7 @@ var changing = [][]byte{
 
 // breakable returns a connection that breaks at the change whose number follows the word in OVNCTL_FAILCUT:
 // "request 2" sends half of it, "reply 2" loses the server's reply. The file in OVNCTL_FAILPOINTS lists the
-// requests and the break.
+// requests and the break. [PauseAt] waits before a request and takes its name, "write 2".
 func breakable(c net.Conn) net.Conn { return &breakableConn{Conn: c} }
 
 type breakableConn struct {
@@ -44,6 +46,7 @@ func (b *breakableConn) Write(text []byte) (int, error) {
 		if bytes.Contains(text, op) {
 			which = strconv.FormatInt(changes.Add(1), 10)
 			list("write " + which)
+			PauseAt("write " + which)
 			break
 		}
 	}
@@ -57,7 +60,26 @@ func (b *breakableConn) Write(text []byte) (int, error) {
 	case "reply " + which:
 		b.deaf.Store(true)
 	}
-	return b.Conn.Write(text)
+	n, err := b.Conn.Write(text)
+	if which != "" {
+		list("sent " + which)
+	}
+	return n, err
+}
+
+// PauseAt waits at the point that OVNCTL_FAILPAUSE names, by the start of its name with _ for blanks. It creates the file that
+// stands behind the name, and goes on when that is removed.
+func PauseAt(name string) {
+	pause, file, ok := strings.Cut(os.Getenv("OVNCTL_FAILPAUSE"), " ")
+	if !ok || !strings.HasPrefix(name, strings.ReplaceAll(pause, "_", " ")) {
+		return
+	}
+	if f, err := os.Create(file); err == nil {
+		_ = f.Close()
+	}
+	for _, err := os.Stat(file); err == nil; _, err = os.Stat(file) {
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // list adds a line to the file in OVNCTL_FAILPOINTS.
