@@ -4,6 +4,7 @@ package faults
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -37,6 +38,7 @@ func TestFix(t *testing.T) {
 	t.Run("login killed in mid-fix", func(t *testing.T) { on(t, "node1").loginKilled() })
 	t.Run("uplink lost in mid-fix", func(t *testing.T) { on(t, "node1").uplinkLost() })
 	t.Run("nobody confirms", func(t *testing.T) { on(t, "node1").unconfirmed() })
+	t.Run("watchdog killed in mid-fix", func(t *testing.T) { on(t, "node1").watchdogKilled() })
 	t.Run("login killed in mid-undo", func(t *testing.T) { on(t, "node1").loginKilledUndoing() })
 	t.Run("nobody confirms the undo", func(t *testing.T) { on(t, "node1").undoUnconfirmed() })
 }
@@ -272,6 +274,40 @@ func (m *matrix) unconfirmed() {
 	}
 	m.returns("nobody confirmed", fixes.Undone)
 	m.mendAddresses()
+}
+
+// watchdogKilled ends the watchdog while the addresses are being moved: nobody would take them back if the run hung now, so
+// the run does.
+func (m *matrix) watchdogKilled() {
+	m.bootLike()
+	for _, point := range []string{"journal:_on_disk_begun_1", "step_1_done", "after_verify"} {
+		hold := filepath.Join(m.Dir, "hold")
+		cmd, out := m.start([]string{"OVNCTL_FAILPAUSE=" + point + " " + hold}, restore...)
+		m.until("ovnctl is at "+point, func() bool { return exists(hold) })
+		m.scene.kill(m.watchdog(), syscall.SIGKILL)
+		_ = os.Remove(hold)
+		_ = cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != 4 || !strings.Contains(out.String(), "the watchdog is no longer running") {
+			m.Errorf("fix whose watchdog is killed at %s: exit %d, want 4:\n%s", point, code, out)
+		}
+		m.returns("watchdog killed at "+point, fixes.Undone)
+	}
+	m.mendAddresses()
+}
+
+// watchdog is the process that watches the run under way.
+func (m *matrix) watchdog() int {
+	m.Helper()
+	posts, err := filepath.Glob(filepath.Join(m.stateDir(), "journal", "*.watch"))
+	if err != nil || len(posts) == 0 {
+		m.Fatalf("no watchdog has reported: %v", err)
+	}
+	text, err := os.ReadFile(posts[len(posts)-1])
+	var post fixes.Process
+	if err := errors.Join(err, json.Unmarshal(text, &post)); err != nil || post.PID < 2 {
+		m.Fatalf("%v: %s", err, text)
+	}
+	return post.PID
 }
 
 // mendAddresses ends the fault by the repair itself.
