@@ -13,6 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
 // A chassis is a node with names for its numbers.
@@ -61,7 +62,7 @@ func (o *options) nodeFor(ctx context.Context, c *cluster.Cluster, name string) 
 			}
 			hint := "no node was found here"
 			if len(names) > 0 {
-				hint = "the nodes are " + strings.Join(names, ", ")
+				hint = "the nodes are " + render.Clean(strings.Join(names, ", "))
 			}
 			return nil, usageError{fmt.Errorf("not found: node %q\nhint: %s", name, hint)}
 		}
@@ -100,7 +101,7 @@ func nodeProblem(c *cluster.Cluster, n *cluster.Node) error {
 			return errors.New(problemText(p))
 		}
 	}
-	return fmt.Errorf("node %s was not read\nhint: run ovnctl there, or give --node-exec 'PREFIX {hostname}'", n.Name)
+	return fmt.Errorf("node %s was not read\nhint: run ovnctl there, or give --node-exec 'PREFIX {hostname}'", render.Clean(n.Name))
 }
 
 // zoneOf returns a node's zone, or the only one; nil if unknown.

@@ -242,7 +242,7 @@ func (o *flowOptions) trace(ctx context.Context, c *cluster.Cluster, next []uint
 		}
 	}
 	if !slices.Contains(bridges, t.bridge) {
-		return nil, usageError{fmt.Errorf("node %s has no bridge %q\nhint: its bridges are %s", ch.Node.Name, t.bridge, cmp.Or(strings.Join(bridges, ", "), "none"))}
+		return nil, usageError{fmt.Errorf("node %s has no bridge %q\nhint: its bridges are %s", render.Clean(ch.Node.Name), t.bridge, cmp.Or(render.Clean(strings.Join(bridges, ", ")), "none"))}
 	}
 	if o.simulate || o.offline != "" {
 		return t, o.simulated(ctx, t, next)
@@ -263,7 +263,7 @@ func (o *flowOptions) asked(ctx context.Context, t *flowTrace) error {
 	var refused *node.ControlError
 	switch {
 	case errors.As(err, &refused):
-		return usageError{fmt.Errorf("ovs-vswitchd: %s\nhint: ovs-fields(7) has the fields; the protocol comes before the fields that need it: tcp,tcp_dst=80", strings.TrimSpace(refused.Text))}
+		return usageError{fmt.Errorf("ovs-vswitchd: %s\nhint: ovs-fields(7) has the fields; the protocol comes before the fields that need it: tcp,tcp_dst=80", render.Clean(strings.TrimSpace(refused.Text)))}
 	case err != nil:
 		return unknownError{fmt.Errorf("%w\nhint: --simulate needs only the flows, if those can be read", err)}
 	}

@@ -177,7 +177,7 @@ func (o *flowsOptions) noNode(c *cluster.Cluster) error {
 	if len(names) == 0 {
 		return unknownError{errors.New("no Open vSwitch found on this host\nhint: run ovnctl on a node, or give --node and --node-exec")}
 	}
-	return usageError{fmt.Errorf("which node? this host is not one\nhint: give --node, one of %s", strings.Join(names, ", "))}
+	return usageError{fmt.Errorf("which node? this host is not one\nhint: give --node, one of %s", render.Clean(strings.Join(names, ", ")))}
 }
 
 // bridgeFlows shows the flows of a bridge.
@@ -200,7 +200,7 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 		now := time.Now()
 		all, skipped := flowtable.Parse(ctx, dump, bridge, namer)
 		if o.stage != "" && len((flowtable.Filter{Stage: o.stage}).Select(all)) == 0 {
-			return usageError{fmt.Errorf("bridge %s has no flow in stage %q\nhint: column TABLE of ovnctl flows shows the stages of this release", bridge, o.stage)}
+			return usageError{fmt.Errorf("bridge %s has no flow in stage %q\nhint: column TABLE of ovnctl flows shows the stages of this release", render.Clean(bridge), o.stage)}
 		}
 		if !last.IsZero() {
 			flowtable.Rates(before, all, now.Sub(last))
@@ -300,9 +300,9 @@ func (o *flowsOptions) findBridge(ctx context.Context, ch *chassis) (string, err
 	}
 	if !slices.Contains(names, want) {
 		if want == "" {
-			return "", usageError{fmt.Errorf("node %s has no integration bridge\nhint: give --bridge, one of %s", ch.Node.Name, strings.Join(names, ", "))}
+			return "", usageError{fmt.Errorf("node %s has no integration bridge\nhint: give --bridge, one of %s", render.Clean(ch.Node.Name), render.Clean(strings.Join(names, ", ")))}
 		}
-		return "", usageError{fmt.Errorf("node %s has no bridge %q\nhint: its bridges are %s", ch.Node.Name, want, strings.Join(names, ", "))}
+		return "", usageError{fmt.Errorf("node %s has no bridge %q\nhint: its bridges are %s", render.Clean(ch.Node.Name), want, render.Clean(strings.Join(names, ", ")))}
 	}
 	return want, nil
 }
@@ -344,7 +344,7 @@ func (o *flowsOptions) filter(ctx context.Context, c *cluster.Cluster, ch *chass
 	if o.pod != "" && !strings.Contains(o.pod, "/") {
 		hint = "write it as NAMESPACE/POD"
 	}
-	return usageError{fmt.Errorf("not found: %s on node %s\nhint: %s", strings.TrimPrefix(text, "Pod "), ch.Node.Name, hint)}
+	return usageError{fmt.Errorf("not found: %s on node %s\nhint: %s", strings.TrimPrefix(text, "Pod "), render.Clean(ch.Node.Name), hint)}
 }
 
 // resolve returns what an operator's name stands for; nothing if that is not known.

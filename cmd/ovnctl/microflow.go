@@ -239,7 +239,7 @@ func explainRefusal(ctx context.Context, err error, nets []*logicalflow.Network)
 	if len(near) == 0 {
 		return fmt.Errorf("%w\nhint: ovnctl topology show lists ports and datapaths", err)
 	}
-	return fmt.Errorf("%w\nhint: did you mean %s?", err, strings.Join(near, " or "))
+	return fmt.Errorf("%w\nhint: did you mean %s?", err, render.Clean(strings.Join(near, " or ")))
 }
 
 // portNames returns the names of all readable logical ports.

@@ -33,6 +33,7 @@ var readsOnly = rule{mute: []string{"Transact", "Apply", "Undo"}}
 var groups = []group{
 	{"gather", []room{
 		{paths: []string{"pkg/secret"}, rule: rule{stdOnly: true}},
+		{paths: []string{"pkg/escape"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/memory"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/decompress"}},
 		{paths: []string{"pkg/ovsdb"}},

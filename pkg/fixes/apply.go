@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ovnctl/ovnctl/pkg/escape"
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
@@ -98,7 +99,7 @@ func (e *engine) carryOut(ctx context.Context, steps []Step) (Reason, error) {
 	}
 	for i, a := range steps {
 		if err := e.step(ctx, i+1, a); err != nil {
-			return reasonOf(err, StepFailed), fmt.Errorf("%s: %w", a.Summary().What, err)
+			return reasonOf(err, StepFailed), fmt.Errorf("%s: %w", escape.Line(a.Summary().What), err)
 		}
 	}
 	if reason, err := e.verify(ctx); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/escape"
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
@@ -20,7 +21,7 @@ type Recovery struct {
 }
 
 func (r Recovery) String() string {
-	what := fmt.Sprintf("run %d, %s, ", r.Run.ID, r.Run.Title)
+	what := fmt.Sprintf("run %d, %s, ", r.Run.ID, escape.Line(r.Run.Title))
 	switch {
 	case r.Err != nil:
 		return fmt.Sprintf("%swas cut off and could be neither finished nor rolled back: %v", what, r.Err)
@@ -118,7 +119,7 @@ func (e *engine) finish(ctx context.Context, steps map[int]Step, ended map[int]S
 			a, carryOut = planned, e.step
 		}
 		if err := carryOut(ctx, n, a); err != nil {
-			return fmt.Errorf("%s: %w", a.Summary().What, err)
+			return fmt.Errorf("%s: %w", escape.Line(a.Summary().What), err)
 		}
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/escape"
 )
 
 // A fix that is refused has no run in the journal. Undo must know of it nevertheless: who undoes the last fix does not
@@ -47,7 +49,7 @@ func (j *Journal) Since(r *Run) string {
 			break
 		}
 		if later.Damage == nil && later.State() == Undone && later.Reason() != Asked {
-			return fmt.Sprintf("run %d, %s, was rolled back", later.ID, later.Title)
+			return fmt.Sprintf("run %d, %s, was rolled back", later.ID, escape.Line(later.Title))
 		}
 	}
 	return ""

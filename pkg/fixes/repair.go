@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/escape"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -98,9 +99,9 @@ type Refusal struct {
 
 func (r *Refusal) Error() string {
 	if r.Instead == "" {
-		return r.Why
+		return escape.Line(r.Why)
 	}
-	return fmt.Sprintf("%s\nhint: %s", r.Why, r.Instead)
+	return fmt.Sprintf("%s\nhint: %s", escape.Line(r.Why), escape.Line(r.Instead))
 }
 
 // Refuse returns a Refusal.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/escape"
 )
 
 // revert undoes all started steps, the last one first, and stops where somebody else has changed something since. If
@@ -45,11 +47,11 @@ func (e *engine) undoSteps(ctx context.Context) error {
 		}
 		if silent.has(a) {
 			// The next run examines the later step first, and would find neither its before nor its after state.
-			return fmt.Errorf("%s: %w: %w", a.Summary().What, errNow, unwritten)
+			return fmt.Errorf("%s: %w: %w", escape.Line(a.Summary().What), errNow, unwritten)
 		}
 		err := e.undoStep(ctx, n, a)
 		if err != nil {
-			err = fmt.Errorf("%s: %w", a.Summary().What, err)
+			err = fmt.Errorf("%s: %w", escape.Line(a.Summary().What), err)
 		}
 		switch {
 		case errors.Is(err, errOneWay): // the steps before it can be undone
@@ -115,7 +117,7 @@ type UndoError struct {
 }
 
 func (e *UndoError) Error() string {
-	return fmt.Sprintf("run %d, %s, cannot be undone: %s", e.Run.ID, e.Run.Title, e.Why)
+	return fmt.Sprintf("run %d, %s, cannot be undone: %s", e.Run.ID, escape.Line(e.Run.Title), e.Why)
 }
 
 // Undoable reports as an *UndoError why a run cannot be undone: one of its steps cannot be, somebody has since changed
@@ -168,7 +170,7 @@ func (r *Run) unchanged(ctx context.Context, t *Target, steps map[int]Step, ende
 		case at == done || at == unseen:
 			continue
 		case why == "":
-			why = fmt.Sprintf("%s: it is %s", a.Summary().What, at)
+			why = fmt.Sprintf("%s: it is %s", escape.Line(a.Summary().What), at)
 		}
 		return &UndoError{r, "it was changed since: " + why}
 	}
@@ -236,7 +238,7 @@ func (e *engine) redo(ctx context.Context, reason Reason, why string) error {
 			continue
 		}
 		if err := e.redoStep(ctx, n, a); err != nil {
-			return fmt.Errorf("%s: %w", a.Summary().What, err)
+			return fmt.Errorf("%s: %w", escape.Line(a.Summary().What), err)
 		}
 		if ended[n] == TakenBack {
 			_ = e.note(Event{State: Done, Step: n}) // on a full disk it is done nevertheless
@@ -254,7 +256,7 @@ func (e *engine) redoStep(ctx context.Context, n int, a Step) error {
 		return nil
 	case at == moved:
 		err := fmt.Errorf("%w: %s", ErrChanged, why)
-		_ = e.note(Event{State: Stuck, Text: fmt.Sprintf("%s: %v", a.Summary().What, err)})
+		_ = e.note(Event{State: Stuck, Text: fmt.Sprintf("%s: %v", escape.Line(a.Summary().What), err)})
 		return err
 	}
 	failpoint(fmt.Sprintf("before step %d is made again", n))

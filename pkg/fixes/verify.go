@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/escape"
 )
 
 // A Subject is what a fault is about.
@@ -88,10 +90,10 @@ func (v *verification) wait(ctx context.Context) error {
 		return nil
 	case left.Unknown:
 		v.after = []string{"unknown: " + left.Title}
-		return fmt.Errorf("the check could not be run: %s", left.Title)
+		return fmt.Errorf("the check could not be run: %s", escape.Line(left.Title))
 	}
 	v.after = []string{left.Title}
-	return errors.New(left.Title)
+	return errors.New(escape.Line(left.Title))
 }
 
 // left returns what keeps the repair from being verified: a fault, or else an undecided check.

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ovnctl/ovnctl/pkg/escape"
 	"github.com/ovnctl/ovnctl/pkg/memory"
 )
 
@@ -46,7 +47,7 @@ func (e *ControlError) Error() string {
 	if len(text) > mostWords {
 		text = strings.ToValidUTF8(text[:mostWords], "") + "…"
 	}
-	return fmt.Sprintf("%s: %s: %s", e.Daemon, e.Command, text)
+	return fmt.Sprintf("%s: %s: %s", e.Daemon, e.Command, escape.Line(text))
 }
 
 // checkControl refuses a request that no daemon could accept; names become part of paths and, on other nodes, of

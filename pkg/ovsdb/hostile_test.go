@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 )
 
 const (
@@ -95,6 +96,15 @@ var hostileServers = map[string]hostileServer{
 	"long error": on("transact", func(id int) string {
 		return fmt.Sprintf(`{"id":%d,"result":null,"error":{"error":%q,"details":"\u001b[2J"}}`, id, strings.Repeat("e", 1<<20))
 	}),
+	"words of several lines": on("transact", func(id int) string {
+		return fmt.Sprintf(`{"id":%d,"result":null,"error":{"error":"x\nhint: reboot","details":"\u001b[2J\nhint: reboot"}}`, id)
+	}),
+	"result of several lines": on("transact", func(id int) string {
+		return result(id, `[{"error":"x\nhint: reboot","details":"\u001b[2J\nhint: reboot"}]`)
+	}),
+	"error that is a list": on("transact", func(id int) string {
+		return fmt.Sprintf("{\"id\":%d,\"result\":null,\"error\":[1,\n2,\r3]}", id)
+	}),
 	"two objects in one": on("transact", always(`}{`)),
 }
 
@@ -121,6 +131,8 @@ func TestHostileServers(t *testing.T) {
 			}
 			if text := err.Error(); len(text) > 4096 {
 				t.Errorf("an error of %d bytes: %.200q", len(text), text)
+			} else if strings.ContainsFunc(text, unicode.IsControl) {
+				t.Errorf("an error of several lines: %q", text)
 			}
 		})
 	}

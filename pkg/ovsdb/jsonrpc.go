@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ovnctl/ovnctl/pkg/escape"
 	"github.com/ovnctl/ovnctl/pkg/memory"
 )
 
@@ -409,14 +410,14 @@ func remoteError(text []byte) error {
 		}
 		return errors.New(screen(full.Error))
 	}
-	return fmt.Errorf("%.200s", text)
+	return errors.New(screen(string(text)))
 }
 
-// screen cuts a server's words to what a person reads.
+// screen cuts a server's words to what a person reads, on one line.
 func screen(text string) string {
 	const most = 500
 	if len(text) <= most {
-		return text
+		return escape.Line(text)
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return escape.Line(strings.ToValidUTF8(text[:most], "")) + "…"
 }

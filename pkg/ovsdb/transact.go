@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/escape"
 )
 
 // An Operation is one step of a transaction, RFC 7047 section 5.2. Create it with Insert, Update, Mutate,
@@ -59,7 +61,7 @@ func Wait(table string, columns []string, rows []map[string]any, where ...Condit
 }
 
 // Comment leaves a line in the server's database file.
-func Comment(text string) Operation { return Operation{op: "comment", comment: text} }
+func Comment(text string) Operation { return Operation{op: "comment", comment: escape.Line(text)} }
 
 // Result is what one operation did.
 type Result struct {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/escape"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace"
 )
@@ -125,7 +126,7 @@ func (r *roster) unusable(selector string, err error) error {
 	case other != nil || len(m) == 0:
 		return err
 	case m[0].Kind == topology.KindNAT:
-		return &topology.NameError{Text: selector, Reason: "a translated address sends no packets of its own\nhint: name who is behind it: " + m[0].NATs[0].LogicalIP}
+		return &topology.NameError{Text: selector, Reason: "a translated address sends no packets of its own\nhint: name who is behind it: " + escape.Line(m[0].NATs[0].LogicalIP)}
 	case m[0].Kind == topology.KindService:
 		return &topology.NameError{Text: selector, Reason: "a service sends no packets\nhint: name the pods that send"}
 	}

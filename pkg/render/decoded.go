@@ -76,7 +76,7 @@ func (l *ListWriter) Item(item any) error {
 	}
 	l.begun = true
 	out.WriteString("\n    ")
-	if err := json.Indent(&out, escape(bytes.TrimSpace(b), escapeJSON), "    ", "  "); err != nil {
+	if err := json.Indent(&out, escaped(bytes.TrimSpace(b), escapeJSON), "    ", "  "); err != nil {
 		return err
 	}
 	_, err = l.w.Write(out.Bytes())
@@ -99,6 +99,6 @@ func JSONLine(w io.Writer, value any) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(append(escape(bytes.TrimSpace(b), escapeJSON), '\n'))
+	_, err = w.Write(append(escaped(bytes.TrimSpace(b), escapeJSON), '\n'))
 	return err
 }

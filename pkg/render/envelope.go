@@ -30,7 +30,7 @@ func writeJSON(w io.Writer, doc any) error {
 	if err != nil {
 		return err
 	}
-	b = escape(b, escapeJSON)
+	b = escaped(b, escapeJSON)
 	var out bytes.Buffer
 	out.Grow(2 * len(b)) // enough for most documents once indented
 	if err := json.Indent(&out, b, "", "  "); err != nil {
@@ -51,9 +51,9 @@ func compact(doc any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// escape replaces, using as, each character of text that is neither printable nor a line break. All of them are in
+// escaped replaces, using as, each character of text that is neither printable nor a line break. All of them are in
 // strings.
-func escape(text []byte, as func(*bytes.Buffer, rune)) []byte {
+func escaped(text []byte, as func(*bytes.Buffer, rune)) []byte {
 	safe := func(r rune) bool { return unicode.IsPrint(r) || r == '\n' }
 	if !bytes.ContainsFunc(text, func(r rune) bool { return !safe(r) }) {
 		return text // nearly always
@@ -138,7 +138,7 @@ func writeField(out *bytes.Buffer, name any, value json.RawMessage) error {
 // toYAML converts JSON to block style YAML.
 func toYAML(text []byte) ([]byte, error) {
 	var n yaml.Node
-	if err := yaml.Unmarshal(escape(text, escapeYAML), &n); err != nil {
+	if err := yaml.Unmarshal(escaped(text, escapeYAML), &n); err != nil {
 		return nil, err
 	}
 	block(&n)
@@ -151,7 +151,7 @@ func toYAML(text []byte) ([]byte, error) {
 	if err := e.Close(); err != nil {
 		return nil, err
 	}
-	return escape(out.Bytes(), escapeYAML), nil
+	return escaped(out.Bytes(), escapeYAML), nil
 }
 
 // block removes JSON's flow style from n and everything below it.
@@ -169,12 +169,12 @@ func block(n *yaml.Node) {
 	}
 }
 
-// plain reports whether a string may be unquoted: YAML 1.1's words for booleans and the characters that escape
+// plain reports whether a string may be unquoted: YAML 1.1's words for booleans and the characters that escaped
 // handles may not.
 func plain(s string) bool {
 	switch strings.ToLower(s) {
 	case "y", "n", "yes", "no", "on", "off":
 		return false
 	}
-	return clean(s)
+	return Clean(s) == s
 }

@@ -482,7 +482,7 @@ func reachDocument(w io.Writer, format string, doc reach.Document) error {
 			out.WriteString(separator)
 		}
 		out.WriteString(lead)
-		out.Write(escape(bytes.TrimRight(line, "\n"), map[string]func(*bytes.Buffer, rune){"json": escapeJSON, "yaml": escapeYAML}[format]))
+		out.Write(escaped(bytes.TrimRight(line, "\n"), map[string]func(*bytes.Buffer, rune){"json": escapeJSON, "yaml": escapeYAML}[format]))
 	}
 	if n == 0 {
 		_, err := w.Write(head.Bytes())

@@ -3,6 +3,8 @@ package topology
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/escape"
 )
 
 // A NameError is a name that was not found, or that is ambiguous. Its text has a line with a hint.
@@ -21,27 +23,27 @@ func (e *NameError) Error() string {
 	case len(e.Matches) > 0:
 		return e.ambiguous()
 	case e.Reason != "":
-		return e.nearest(e.Text + ": " + e.Reason)
+		return e.nearest(escape.Line(e.Text) + ": " + e.Reason)
 	}
-	return e.nearest("not found: " + e.Text)
+	return e.nearest("not found: " + escape.Line(e.Text))
 }
 
 func (e *NameError) nearest(msg string) string {
 	if len(e.Nearest) == 0 {
 		return msg
 	}
-	return msg + "\nhint: nearest: " + strings.Join(e.Nearest, ", ")
+	return msg + "\nhint: nearest: " + strings.Join(escape.Lines(e.Nearest), ", ")
 }
 
 func (e *NameError) ambiguous() string {
 	var names []string
 	for _, m := range e.Matches[:min(len(e.Matches), maxListed)] {
-		names = append(names, m.Name)
+		names = append(names, escape.Line(m.Name))
 	}
 	if n := len(e.Matches) - maxListed; n > 0 {
 		names = append(names, fmt.Sprintf("%d more", n))
 	}
-	return fmt.Sprintf("%s: %d objects match\nhint: give one of: %s", e.Text, len(e.Matches), strings.Join(names, ", "))
+	return fmt.Sprintf("%s: %d objects match\nhint: give one of: %s", escape.Line(e.Text), len(e.Matches), strings.Join(names, ", "))
 }
 
 // distinguish replaces names that several matches share by their UUIDs.

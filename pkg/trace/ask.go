@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ovnctl/ovnctl/pkg/escape"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -82,8 +83,8 @@ func canSend(from topology.Match) error {
 	case topology.KindService:
 		return &topology.NameError{Text: from.Name, Reason: "a service sends no packets\nhint: name the pod that sends"}
 	case topology.KindNAT:
-		behind := "name who is behind it: " + from.NATs[0].LogicalIP
-		return &topology.NameError{Text: from.Name, Reason: "a translated address sends no packets of its own\nhint: " + behind + ", or external:" + from.NATs[0].ExternalIP + " if it is another's"}
+		behind := "name who is behind it: " + escape.Line(from.NATs[0].LogicalIP)
+		return &topology.NameError{Text: from.Name, Reason: "a translated address sends no packets of its own\nhint: " + behind + ", or external:" + escape.Line(from.NATs[0].ExternalIP) + " if it is another's"}
 	case topology.KindRPort:
 		return &topology.NameError{Text: from.Name, Reason: "a router port starts no connections\nhint: name a port of a switch"}
 	}
@@ -120,7 +121,7 @@ func (t *tracer) fillService(q *Query, to topology.Match) error {
 		_, err := fmt.Sscanf(offers[0], "--%s %d", &q.Protocol, &q.Port)
 		return err
 	case len(offers) > 1:
-		return &topology.NameError{Text: q.To, Reason: "the service has several ports\nhint: say which: " + strings.Join(offers, ", ")}
+		return &topology.NameError{Text: q.To, Reason: "the service has several ports\nhint: say which: " + strings.Join(escape.Lines(offers), ", ")}
 	}
 	return nil
 }
@@ -150,7 +151,7 @@ func (t *tracer) addresses(ctx context.Context, q Query, from, to topology.Match
 	if len(sources) > 0 {
 		text = q.To
 	}
-	return src, dst, &topology.NameError{Text: text, Reason: fmt.Sprintf("the ends have no%s addresses of the same family\nhint: %s has %v, %s has %v", family, q.From, sources, q.To, targets)}
+	return src, dst, &topology.NameError{Text: text, Reason: fmt.Sprintf("the ends have no%s addresses of the same family\nhint: %s has %v, %s has %v", family, escape.Line(q.From), sources, escape.Line(q.To), targets)}
 }
 
 // Addresses returns an end's addresses as the databases know them; for a node, those on the underlay.

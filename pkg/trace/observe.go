@@ -386,7 +386,7 @@ func (w *watch) direction(ask *question, o *journey.Observation, r reach, d *jou
 		at(o, r)
 		o.Result = journey.Refuted
 		o.Sentence = fmt.Sprintf("up to %d %s reached %s, and none hit the flow of %s that would end their path: they hit another one", r.packets, what, r.came, r.lost)
-		o.Next = fmt.Sprintf("ovnctl flows --node %s --bridge %s --table %d --sort packets --watch", r.lost.hop.Node, w.viewNamed(r.lost.hop.Node).bridgeOf(r.lost.hop), r.lost.step.Table)
+		o.Next = fmt.Sprintf("ovnctl flows --node %s --bridge %s --table %d --sort packets --watch", cause.Shell(r.lost.hop.Node), cause.Shell(w.viewNamed(r.lost.hop.Node).bridgeOf(r.lost.hop)), r.lost.step.Table)
 	default:
 		at(o, r)
 		o.Result = journey.Refuted

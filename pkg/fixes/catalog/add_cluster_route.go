@@ -52,7 +52,7 @@ address in that link's network.`,
 		case g.Routed(n, p):
 			return nil, fixes.Refuse("", "%s already has a route through %s", want, l.Name)
 		case !l.Up:
-			return nil, fixes.Refuse("ip link set "+l.Name+" up", "%s is down", l.Name)
+			return nil, fixes.Refuse(fixes.Command("ip link set %s up", l.Name), "%s is down", l.Name)
 		}
 		r := node.Route{Type: "unicast", Dst: p.Prefix, Table: 254, Via: p.Via, Dev: l.Name, Src: p.Src, Protocol: "boot", Scope: "global"}
 		if !p.Via.IsValid() && p.Prefix.Addr().Is4() {

@@ -95,11 +95,11 @@ func uplinkFor(h *snapshot.Host, n *node.Network, u facts.Uplink, name string) (
 	}
 	switch len(candidates) {
 	case 0:
-		return nil, fixes.Refuse(fmt.Sprintf("ovnctl fix attach-uplink %s LINK", u.Bridge.Name), "nothing shows which link is the uplink of bridge %s", u.Bridge.Name)
+		return nil, fixes.Refuse(fixes.Command("ovnctl fix attach-uplink %s LINK", u.Bridge.Name), "nothing shows which link is the uplink of bridge %s", u.Bridge.Name)
 	case 1:
 		return n.Link(candidates[0]), nil
 	}
-	return nil, fixes.Refuse(fmt.Sprintf("name it: ovnctl fix attach-uplink %s %s", u.Bridge.Name, candidates[0]),
+	return nil, fixes.Refuse(fixes.Command("name it: ovnctl fix attach-uplink %s %s", u.Bridge.Name, candidates[0]),
 		"%d links could be the uplink of bridge %s: %s", len(candidates), u.Bridge.Name, strings.Join(candidates, ", "))
 }
 
@@ -241,7 +241,7 @@ func checkFree(h *snapshot.Host, l *node.Link, bridge string) error {
 	}
 	for _, p := range sw.BridgeInterfaces() {
 		if p.Name == l.Name && p.Bridge.Name != bridge {
-			return fixes.Refuse(fmt.Sprintf("remove it there first: ovs-vsctl del-port %s %s", p.Bridge.Name, p.Port.Name),
+			return fixes.Refuse(fixes.Command("remove it there first: ovs-vsctl del-port %s %s", p.Bridge.Name, p.Port.Name),
 				"%s is a port of bridge %s", l.Name, p.Bridge.Name)
 		}
 	}

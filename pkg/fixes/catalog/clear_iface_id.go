@@ -52,7 +52,7 @@ func checkWrong(h *snapshot.Host, sw *snapshot.Switch, iface snapshot.BridgeInte
 		return err
 	}
 	if wrong, reason, err := facts.WrongInterface(h, same); err == nil {
-		return fixes.Refuse("ovnctl fix clear-iface-id "+wrong.Name, "interface %s seems to be the right one: %s is wrong, because %s", iface.Name, wrong.Name, reason)
+		return fixes.Refuse(fixes.Command("ovnctl fix clear-iface-id %s", wrong.Name), "interface %s seems to be the right one: %s is wrong, because %s", iface.Name, wrong.Name, reason)
 	}
 	return fixes.Refuse("look which one the pod has", "nothing shows that %s is the wrong one of %d interfaces for logical port %s", iface.Name, len(same), id)
 }

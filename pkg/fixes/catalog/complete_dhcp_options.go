@@ -36,7 +36,7 @@ time of the other options, or an hour. Usable ones stay.`,
 		for _, key := range slices.Sorted(maps.Keys(faults)) {
 			value := proposal[key]
 			if value == "" {
-				return nil, fixes.Refuse(fmt.Sprintf(`set it: ovn-nbctl set DHCP_Options %s options:%s='"…"'`, o.UUID, key),
+				return nil, fixes.Refuse(fixes.Command(`set it: ovn-nbctl set DHCP_Options %s options:%s='"…"'`, o.UUID, key),
 					"%s of the DHCP options of %s %s, and no router in that network shows what it should be", key, o.Cidr, faults[key])
 			}
 			columns["options:"+key] = value

@@ -97,7 +97,7 @@ func leading(m *snapshot.Member, repair string) error {
 	}
 	for _, p := range m.Peers {
 		if p.ID == m.Leader {
-			return fixes.Refuse(fmt.Sprintf("run it on the leader's host, %s: ovnctl fix %s …", p.Address, repair), "this host's member of %s is not the leader", m.Database)
+			return fixes.Refuse(fixes.Command("run it on the leader's host, %s: ovnctl fix %s …", p.Address, repair), "this host's member of %s is not the leader", m.Database)
 		}
 	}
 	return fixes.Refuse("bring the cluster's other members up first", "%s has no leader", m.Database)

@@ -29,7 +29,7 @@ refused: its users enable and disable it.`,
 			set := fixes.Set{DB: "OVN_Northbound", Zone: z.Name}
 			if p := l.SwitchPort[name]; p != nil {
 				if decode.NeutronOwns("", p.ExternalIDs) {
-					return true, fixes.Refuse("openstack port set --enable "+name, "port %s is a port of Neutron, which writes the column as its users have it", name)
+					return true, fixes.Refuse(fixes.Command("openstack port set --enable %s", name), "port %s is a port of Neutron, which writes the column as its users have it", name)
 				}
 				set.Row, set.Classic = p, []string{fixes.Command("ovn-nbctl lsp-set-enabled %s enabled", name)}
 				plan, err = enable(set, "port "+name, p.Enabled, p.ExternalIDs, "the traffic of port "+name)

@@ -94,7 +94,7 @@ func planKubeGap(d *snapshot.Deployment, r *fixes.Repair, a fixes.Args) (*fixes.
 // Advice returns what to do if the repair lacks information.
 func (g *KubeGap) Advice() string {
 	if g.Repair == "kube-ovn-node-policy" {
-		return fmt.Sprintf("give the address: ovnctl fix %s %s ADDRESS", g.Repair, g.Node)
+		return fixes.Command("give the address: ovnctl fix %s %s ADDRESS", g.Repair, g.Node)
 	}
 	return fmt.Sprintf("run ovnctl on %s, or give --node-exec 'PREFIX {hostname}'", g.Node)
 }

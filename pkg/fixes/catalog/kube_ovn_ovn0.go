@@ -107,7 +107,7 @@ missing link.`,
 
 // RestartKubeOVNCNI returns the command that makes kube-ovn set up a node's ovn0 again.
 func RestartKubeOVNCNI(node string) string {
-	return "kubectl -n kube-system delete pod -l app=kube-ovn-cni --field-selector spec.nodeName=" + node
+	return "kubectl -n kube-system delete pod -l app=kube-ovn-cni --field-selector spec.nodeName=" + fixes.Word(node)
 }
 
 func (o *OVN0) plan(h *snapshot.Host) (*fixes.Plan, error) {

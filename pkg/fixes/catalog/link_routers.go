@@ -27,7 +27,7 @@ to something else.`,
 		peer := f.logical.RouterPort[p.Peer.Get()]
 		switch {
 		case peer == nil:
-			return nil, fixes.Refuse(fmt.Sprintf("name the right one: ovn-nbctl set Logical_Router_Port %s peer=ROUTER-PORT", p.Name), "the peer of router port %s, %s, does not exist", p.Name, p.Peer.Get())
+			return nil, fixes.Refuse(fixes.Command("name the right one: ovn-nbctl set Logical_Router_Port %s peer=ROUTER-PORT", p.Name), "the peer of router port %s, %s, does not exist", p.Name, p.Peer.Get())
 		case peer.Peer.Get() == p.Name:
 			return nil, fixes.Refuse("", "router ports %s and %s name each other", p.Name, peer.Name)
 		case len(peer.Peer) > 0:

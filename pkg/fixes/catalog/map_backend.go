@@ -102,7 +102,7 @@ func healthSource(f found[nb.LoadBalancer], port *nb.LogicalSwitchPortBrief, bac
 		source = old
 	}
 	if !source.IsValid() {
-		return source, fixes.Refuse(fmt.Sprintf("name an unused address of its switch's network: ovnctl fix map-backend %s %s SOURCE", cmp.Or(f.row.Name, string(f.row.UUID)), backend),
+		return source, fixes.Refuse(fixes.Command("name an unused address of its switch's network: ovnctl fix map-backend %s %s SOURCE", cmp.Or(f.row.Name, string(f.row.UUID)), backend),
 			"no other port of the switch of %s has a health check, so the source address is unknown", port.Name)
 	}
 	if source.Is6() != backend.Is6() {

@@ -98,7 +98,7 @@ var children = []string{"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"}
 func (m *move) plan() error {
 	for _, l := range m.n.Links {
 		if l.PeerIndex == m.from.Index && l.PeerNetns == nil && slices.Contains(children, l.Kind) {
-			return fixes.Refuse("move it to "+m.to.Name+" first, or delete it: ip link del "+l.Name,
+			return fixes.Refuse(fixes.Command("move it to %s first, or delete it: ip link del %s", m.to.Name, l.Name),
 				"%s %s depends on %s and would be cut off", l.Kind, l.Name, m.from.Name)
 		}
 	}

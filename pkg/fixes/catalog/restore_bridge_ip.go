@@ -37,7 +37,7 @@ It changes the running system. The plan names what brings the fault back at the 
 		own := facts.Global(n, bridge)
 		switch moves := uplinkHasAddresses(n, u); {
 		case moves && u.Port == nil:
-			return nil, fixes.Refuse(fmt.Sprintf("ovnctl fix attach-uplink %s %s, which also moves the addresses", bridge, u.Link()),
+			return nil, fixes.Refuse(fixes.Command("ovnctl fix attach-uplink %s %s, which also moves the addresses", bridge, u.Link()),
 				"%s is not in bridge %s: without it the addresses would be cut off there", u.Link(), bridge)
 		case moves:
 			return planMove(h, n, u)
@@ -49,7 +49,7 @@ It changes the running system. The plan names what brings the fault back at the 
 			return nil, err
 		}
 		if len(all) == 0 {
-			return nil, fixes.Refuse("ip addr add ADDRESS/LENGTH dev "+bridge,
+			return nil, fixes.Refuse(fixes.Command("ip addr add ADDRESS/LENGTH dev %s", bridge),
 				"nothing shows which addresses %s had: neither a file of the host nor the tunnel address of this chassis", bridge)
 		}
 		l := n.Link(bridge)
@@ -103,7 +103,7 @@ func lostAddresses(h *snapshot.Host, n *node.Network, u facts.Uplink) ([]lost, e
 			continue
 		}
 		if same := slices.IndexFunc(found, func(l lost) bool { return l.prefix.Addr().Is4() == ip.Is4() }); same >= 0 {
-			return nil, fixes.Refuse("set the one that is right: ip addr add ADDRESS dev "+u.Bridge.Name,
+			return nil, fixes.Refuse(fixes.Command("set the one that is right: ip addr add ADDRESS dev %s", u.Bridge.Name),
 				"%s could have two addresses: %s by %s, %s by %s", u.Bridge.Name, found[same].prefix, found[same].source, ip, encapSource)
 		}
 		l, err := withLength(h, u, ip, encapSource)
@@ -117,7 +117,7 @@ func lostAddresses(h *snapshot.Host, n *node.Network, u facts.Uplink) ([]lost, e
 			found[i].gateways, found[i].sources = gatewaysOf(h, u, found[i].prefix)
 		}
 		if len(found[i].gateways) > 1 {
-			return nil, fixes.Refuse("add the route that is right: ip route add default via GATEWAY dev "+u.Bridge.Name,
+			return nil, fixes.Refuse(fixes.Command("add the route that is right: ip route add default via GATEWAY dev %s", u.Bridge.Name),
 				"%s could have two gateways: %s", u.Bridge.Name, strings.Join(found[i].sources, ", "))
 		}
 	}
@@ -191,12 +191,12 @@ func withLength(h *snapshot.Host, u facts.Uplink, ip netip.Addr, source string) 
 	}
 	switch len(found) {
 	case 0:
-		return lost{}, fixes.Refuse(fmt.Sprintf("ip addr add %s/LENGTH dev %s, with the length of its network", ip, u.Bridge.Name),
+		return lost{}, fixes.Refuse(fixes.Command("ip addr add %s/LENGTH dev %s, with the length of its network", ip, u.Bridge.Name),
 			"%s should have %s (%s), but nothing shows the prefix length", u.Bridge.Name, ip, source)
 	case 1:
 		return found[0], nil
 	}
-	return lost{}, fixes.Refuse(fmt.Sprintf("ip addr add %s/LENGTH dev %s", ip, u.Bridge.Name), "the network of %s could be %s (%s) or %s (%s)",
+	return lost{}, fixes.Refuse(fixes.Command("ip addr add %s/LENGTH dev %s", ip, u.Bridge.Name), "the network of %s could be %s (%s) or %s (%s)",
 		ip, found[0].prefix, found[0].source, found[1].prefix, found[1].source)
 }
 

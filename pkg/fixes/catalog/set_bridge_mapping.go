@@ -78,7 +78,7 @@ func proposedBridge(h *snapshot.Host, network string) (string, error) {
 	case 0:
 		return "", fixes.Refuse("ovs-vsctl --may-exist add-br BRIDGE, add the uplink to it, and name it", "nothing shows which bridge of %s network %s is for", h.Name, network)
 	default:
-		return "", fixes.Refuse("ovnctl fix set-bridge-mapping "+network+" BRIDGE", "network %s may be meant for more than one bridge: %s", network, listProposals(proposed))
+		return "", fixes.Refuse(fixes.Command("ovnctl fix set-bridge-mapping %s BRIDGE", network), "network %s may be meant for more than one bridge: %s", network, listProposals(proposed))
 	}
 }
 

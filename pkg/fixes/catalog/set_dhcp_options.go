@@ -39,7 +39,7 @@ have different ones.`,
 			o = f.row
 		}
 		if o == nil {
-			return nil, fixes.Refuse("name them: ovnctl fix set-dhcp-options "+p.Name+" OPTIONS", "the other ports of the switch of %s have no DHCP options of its network, or different ones", p.Name)
+			return nil, fixes.Refuse(fixes.Command("name them: ovnctl fix set-dhcp-options %s OPTIONS", p.Name), "the other ports of the switch of %s have no DHCP options of its network, or different ones", p.Name)
 		}
 		if !facts.Serves(o, p) {
 			return nil, fixes.Refuse("", "port %s has no address in %s", p.Name, o.Cidr)

@@ -34,7 +34,7 @@ port's: then the interface belongs to another pod.`,
 		}
 		for _, other := range sw.BridgeInterfaces() {
 			if other.Name != iface.Name && other.ExternalIDs["iface-id"] == id && other.ExternalIDs["iface-id-ver"] == want {
-				return nil, fixes.Refuse("ovnctl fix clear-iface-id "+iface.Name, "interface %s is the right one for port %s", other.Name, id)
+				return nil, fixes.Refuse(fixes.Command("ovnctl fix clear-iface-id %s", iface.Name), "interface %s is the right one for port %s", other.Name, id)
 			}
 		}
 		if mac := facts.ForeignMAC(h, iface, port.Addresses); mac != "" {

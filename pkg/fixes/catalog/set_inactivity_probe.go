@@ -29,7 +29,7 @@ of a node, and options:northd_probe_interval of NB_Global.`,
 			}
 		}
 		if len(rows) == 0 {
-			return nil, fixes.Refuse(fmt.Sprintf("add a row first: ovnctl fix %s %s", ListenDatabase.Name, database),
+			return nil, fixes.Refuse(fixes.Command("add a row first: ovnctl fix %s %s", ListenDatabase.Name, database),
 				"%s has no Connection row: its addresses are on the server's command line, where the probe cannot be set", database)
 		}
 		step := fixes.Rows{DB: database, Zone: z.Name, What: fmt.Sprintf("set inactivity_probe of all connections to %d ms", probe)}

@@ -72,7 +72,7 @@ func checkUnchanged(device *facts.Device, p *nb.LogicalSwitchPortBrief) error {
 	case device.Guest():
 		return fixes.Refuse("look inside the VM", "the VM at port %s has its addresses inside, where they cannot be read", p.Name)
 	case !known:
-		return fixes.Refuse(recreate+fmt.Sprintf(", or if it is right: ovn-nbctl lsp-set-addresses %s 'MAC ADDRESS…'", p.Name),
+		return fixes.Refuse(recreate+fixes.Command(", or if it is right: ovn-nbctl lsp-set-addresses %s 'MAC ADDRESS…'", p.Name),
 			"interface %s does not record what port %s was given when it was attached, so which side changed is unknown", device.Interface.Name, p.Name)
 	case !as:
 		return fixes.Refuse(recreate, "the pod at port %s does not have what it was given when it was attached: it is the pod that changed", p.Name)

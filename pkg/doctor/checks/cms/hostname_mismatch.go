@@ -8,6 +8,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -133,7 +134,7 @@ func hostnameFinding(p *doctor.Pass, c *sb.Chassis, name, port string) doctor.Fi
 		f.Also = append(f.Also, doctor.NodeObject(h.Name))
 		f.Fix = catalog.SetHostname.With(name)
 	} else {
-		f.Next = fmt.Sprintf("on that node: ovnctl fix set-chassis-hostname %s", name)
+		f.Next = fixes.Command("on that node: ovnctl fix set-chassis-hostname %s", name)
 	}
 	return f
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -156,7 +157,7 @@ func nodeInSubnet(node string, s overlay, title string, seen doctor.Evidence) do
 		Evidence: []doctor.Evidence{seen, doctor.NB("Logical_Router_Port", "").Says("of subnet " + s.subnet + ": network " + s.cidr.String())},
 		Cause:    "the subnet uses a network that is in use outside it",
 		Effect:   "pods and the node do not reach each other, and a pod may be given the same address",
-		Next:     fmt.Sprintf("move the pods to a new subnet with another network: kubectl get subnet %s -o yaml; the cidrBlock of a subnet in use cannot change", s.subnet),
+		Next:     fixes.Command("move the pods to a new subnet with another network: kubectl get subnet %s -o yaml; the cidrBlock of a subnet in use cannot change", s.subnet),
 	}
 }
 

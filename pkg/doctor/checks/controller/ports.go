@@ -279,7 +279,7 @@ func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *
 		f.Evidence = append(f.Evidence, why)
 		f.Fix = catalog.PinPort.With(b.LogicalPort, owner.chassis.Hostname)
 	} else {
-		f.Next = fmt.Sprintf("see on which node the pod or VM is, then: ovnctl fix pin-port %s NODE; and remove the interface on the other one", b.LogicalPort)
+		f.Next = fixes.Command("see on which node the pod or VM is, then: ovnctl fix pin-port %s NODE; and remove the interface on the other one", b.LogicalPort)
 	}
 	return f, true
 }

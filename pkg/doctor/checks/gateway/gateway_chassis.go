@@ -304,7 +304,7 @@ func (g *gatewayPort) withoutBridge(p *doctor.Pass) {
 		return
 	}
 	f.Title = fmt.Sprintf("gateway chassis %s of port %s: no bridge for network %s", strings.Join(hosts, ", "), g.Port.Name, networks[0])
-	f.Next = fmt.Sprintf("on %s: ovs-vsctl set Open_vSwitch . external_ids:ovn-bridge-mappings=%s:BRIDGE (beside those that are there), or remove it from the port's gateway chassis", strings.Join(hosts, ", "), networks[0])
+	f.Next = fmt.Sprintf("on %s: ovs-vsctl set Open_vSwitch . external_ids:ovn-bridge-mappings=%s:BRIDGE (beside those that are there), or remove it from the port's gateway chassis", strings.Join(hosts, ", "), fixes.Word(networks[0]))
 	p.Report(f)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -170,12 +171,12 @@ func (n *need) finding(p *doctor.Pass, networks map[string]bool) (doctor.Finding
 // propose adds the mapping to set, or how to find it.
 func (n *need) propose(p *doctor.Pass, f *doctor.Finding, h *snapshot.Host) {
 	if h == nil {
-		f.Next = fmt.Sprintf("on that node: ovnctl fix set-bridge-mapping %s BRIDGE", n.network)
+		f.Next = fixes.Command("on that node: ovnctl fix set-bridge-mapping %s BRIDGE", n.network)
 		return
 	}
 	proposed := facts.ProposeBridge(h, n.network)
 	if len(proposed) != 1 {
-		f.Next = fmt.Sprintf("ovnctl fix set-bridge-mapping %s BRIDGE, with the bridge that has the uplink of this network", n.network)
+		f.Next = fixes.Command("ovnctl fix set-bridge-mapping %s BRIDGE, with the bridge that has the uplink of this network", n.network)
 		return
 	}
 	f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Other(proposed[0].From), Says: "bridge " + proposed[0].Value})

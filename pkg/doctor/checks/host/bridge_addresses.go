@@ -73,7 +73,7 @@ func addressesNowhere(p *doctor.Pass, n *doctor.Node) {
 	if len(bridges) > 1 {
 		f.Object = doctor.NodeObject(n.Name)
 		f.Title = fmt.Sprintf("no link of %s has %s, and %d bridges have no address", n.Name, ips[0], len(bridges))
-		f.Next = fmt.Sprintf("ovnctl fix restore-bridge-ip %s, if it is this bridge", bridge)
+		f.Next = fixes.Command("ovnctl fix restore-bridge-ip %s, if it is this bridge", bridge)
 		for _, u := range bridges {
 			f.Also = append(f.Also, doctor.BridgeObject(n.Host, u.Bridge.Name))
 			f.Evidence = append(f.Evidence, n.AddressEvidence(u.Bridge.Name))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -36,7 +37,7 @@ func duplicateAddress(p *doctor.Pass, n *doctor.Node, a node.Address) {
 		Title:  fmt.Sprintf("%s of %s is a duplicate on its segment", a.Prefix, a.Link),
 		Cause:  "another host on the segment has the address or the same MAC address: a cloned machine, or two with the same configuration",
 		Effect: fmt.Sprintf("the kernel does not use the address: IPv6 through %s is dead on %s", a.Link, n.Name),
-		Next: fmt.Sprintf("find the other host: ip -6 neigh show %s on a host of the segment; once it is gone: ip addr del %s dev %s; ip addr add %[2]s dev %[3]s",
+		Next: fixes.Command("find the other host: ip -6 neigh show %s on a host of the segment; once it is gone: ip addr del %s dev %s; ip addr add %[2]s dev %[3]s",
 			a.Prefix.Addr(), a.Prefix, a.Link),
 		Evidence: []doctor.Evidence{{Source: doctor.Addresses(a.Link), Says: a.Prefix.String() + " dadfailed"}},
 	}

@@ -181,7 +181,7 @@ func (h *health) vip(lb *nb.LoadBalancer, v facts.VIP, mappings map[netip.Addr]f
 		Evidence: dead,
 		Cause:    "the backend does not reply on its port, or a policy drops the probes",
 		Effect:   "connections go to the others",
-		Next:     fmt.Sprintf("check that it listens and that policies allow the probes; ovnctl doctor %s", also[0].Name),
+		Next:     fixes.Command("check that it listens and that policies allow the probes; ovnctl doctor %s", also[0].Name),
 	}
 	if len(dead)+faults >= len(v.Backends) {
 		f.Result = doctor.Error
@@ -254,7 +254,7 @@ func (h *health) mapping(lb *nb.LoadBalancer, v facts.VIP, backend netip.AddrPor
 		if source.IsValid() {
 			f.Fix = catalog.MapBackend.With(nameOf(lb), a.String(), source.String())
 		} else {
-			f.Next = fmt.Sprintf("with an unused address of the switch's network: ovnctl fix map-backend %s %s SOURCE", nameOf(lb), a)
+			f.Next = fixes.Command("with an unused address of the switch's network: ovnctl fix map-backend %s %s SOURCE", nameOf(lb), a)
 		}
 	} else {
 		f.Next = fmt.Sprintf("no port has the address %s: remove the backend, or give the port its address", a)

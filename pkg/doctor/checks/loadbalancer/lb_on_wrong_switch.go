@@ -386,7 +386,7 @@ func (b *balancing) groupNowhere(g *nb.LoadBalancerGroup, lb *nb.LoadBalancer) {
 			b.row(lb)},
 		Cause:  "a group works only where a switch or router names it",
 		Effect: "the virtual IPs of its load balancers do not work from anywhere, unless they are attached elsewhere, too",
-		Next:   fmt.Sprintf("ovnctl fix attach-load-balancer-group %s SWITCH, where its clients are", g.Name),
+		Next:   fixes.Command("ovnctl fix attach-load-balancer-group %s SWITCH, where its clients are", g.Name),
 	}, g.UUID, g.UUID)
 }
 
@@ -448,7 +448,7 @@ func (b *balancing) withoutGateway(lb *nb.LoadBalancer) {
 			doctor.NBRow("Logical_Router", r.UUID, "options:chassis is not set; none of its ports has gateway_chassis or ha_chassis_group")},
 		Cause:  "a router balances on a chassis: as a gateway router, or at a port with a gateway chassis",
 		Effect: "its virtual IPs do not work from anywhere",
-		Next:   fmt.Sprintf("ovnctl fix attach-load-balancer %s SWITCH, where its clients are", nameOf(lb)),
+		Next:   fixes.Command("ovnctl fix attach-load-balancer %s SWITCH, where its clients are", nameOf(lb)),
 	}
 	if switches := b.switchesAt(r); len(switches) == 1 {
 		f.Fix, f.Next = catalog.AttachLoadBalancer.With(nameOf(lb), "switch:"+switches[0].Name), ""

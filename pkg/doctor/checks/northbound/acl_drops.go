@@ -141,7 +141,7 @@ func (a *policies) missing(name string, rules []rule) {
 		f.Title = fmt.Sprintf("%d rules name the %s %s, which does not exist", len(rules), kind, name[1:])
 	}
 	if owner := decode.CMSOf(rules[0].ids); owner != "" {
-		f.Next = fmt.Sprintf("%s owns the rule and writes its sets and groups again: %s. By hand: ovn-nbctl create %s name=%s, with its members", owner, doctor.Rewrite(owner), table, name[1:])
+		f.Next = fmt.Sprintf("%s owns the rule and writes its sets and groups again: %s. By hand: ovn-nbctl create %s name=%s, with its members", owner, doctor.Rewrite(owner), table, fixes.Word(name[1:]))
 	}
 	for _, r := range rules[:min(len(rules), 5)] {
 		f.Evidence = append(f.Evidence, r.row())
@@ -344,7 +344,7 @@ func (a *policies) denied() {
 			Reason: "denied-only",
 			Cause:  "the port group of a policy lost its members: a pod under the default deny is always in the group of a policy, too",
 			Effect: fmt.Sprintf("all %s traffic of these pods is dropped; no policy allows any", direction),
-			Next:   fmt.Sprintf("have OVN-Kubernetes rewrite the groups: touch the policies of namespace %s (kubectl -n %s annotate networkpolicy --all resync=1), or restart ovnkube on the control plane or the node", namespace, namespace),
+			Next:   fmt.Sprintf("have OVN-Kubernetes rewrite the groups: touch the policies of namespace %s (kubectl -n %s annotate networkpolicy --all resync=1), or restart ovnkube on the control plane or the node", namespace, fixes.Word(namespace)),
 		}
 		var pods []string
 		for _, id := range g.Ports {

@@ -79,7 +79,7 @@ func switchLinks(p *doctor.Pass, l *facts.Logical) map[string]bool {
 			f.Concern(doctor.RouterObject(l.RouterOf[rp.UUID]))
 			f.Fix = catalog.LinkRouterPort.With(port.Name, rp.Name)
 		} else {
-			f.Next = fmt.Sprintf("name the right router port: ovnctl fix link-router-port %s ROUTER-PORT", port.Name)
+			f.Next = fixes.Command("name the right router port: ovnctl fix link-router-port %s ROUTER-PORT", port.Name)
 		}
 		if r := neutronRouter(l, port); r != nil && rp == nil {
 			f.Also = append(f.Also, doctor.RouterObject(r))

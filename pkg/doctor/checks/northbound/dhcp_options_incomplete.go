@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -187,7 +188,7 @@ func (d *dhcp) addresses() {
 			if right := d.l.DHCPOptionsFor(p); right != nil && right != o && strings.Contains(right.Cidr, ":") == cidr.Addr().Is6() {
 				f.Fix = catalog.SetDHCPOptions.With(p.Name)
 			} else {
-				f.Next = fmt.Sprintf("give the port an address of %s: ovn-nbctl lsp-set-addresses %s 'MAC ADDRESS', or other options", o.Cidr, p.Name)
+				f.Next = fixes.Command("give the port an address of %s: ovn-nbctl lsp-set-addresses %s 'MAC ADDRESS', or other options", o.Cidr, p.Name)
 			}
 			d.Report(f)
 		}

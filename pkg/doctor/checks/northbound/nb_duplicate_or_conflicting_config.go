@@ -75,7 +75,7 @@ func onTwo(p *doctor.Pass, l *facts.Logical) {
 			Evidence: []doctor.Evidence{doctor.NBRow(table, id, "name=%s, in the column ports of both", port)},
 			Cause:    "a port can be on one " + kind + " only",
 			Effect:   ignoresOne,
-			Next:     fmt.Sprintf("remove it from the wrong one: ovn-nbctl remove Logical_%s %s ports %s", strings.ToUpper(kind[:1])+kind[1:], b, id),
+			Next:     fixes.Command("remove it from the wrong one: ovn-nbctl remove Logical_%s %s ports %s", strings.ToUpper(kind[:1])+kind[1:], b, id),
 		})
 	}
 	for s := range doctor.Each(l.Switches) {

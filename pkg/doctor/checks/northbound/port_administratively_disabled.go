@@ -7,6 +7,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -88,7 +89,7 @@ func disabledPort(p *doctor.Pass, port *nb.LogicalSwitchPortBrief, bound map[str
 	if decode.NeutronOwns("", port.ExternalIDs) {
 		// Neutron writes the column for all ports, as their users have it.
 		f.Chosen, f.Cause = true, "a user disabled it: Neutron has it with admin_state_up=false"
-		f.Fix, f.Next = nil, "openstack port set --enable "+port.Name
+		f.Fix, f.Next = nil, fixes.Command("openstack port set --enable %s", port.Name)
 	}
 	node, used := bound[port.Name]
 	switch {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -118,7 +119,7 @@ func (d *vswitchds) finding() doctor.Finding {
 	}
 	for _, s := range d.state.Answering() {
 		if strconv.Itoa(s.PID) == pid {
-			f.Next = fmt.Sprintf("stop the one that is disabled, and see what started it: ovs-appctl -t %s exit", s.Path)
+			f.Next = fmt.Sprintf("stop the one that is disabled, and see what started it: ovs-appctl -t %s exit", fixes.Word(s.Path))
 		}
 	}
 	return f

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -143,14 +144,14 @@ func judge(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, r *dupl
 	case death.Certain() && len(held) == 0:
 		f.Fix = catalog.DeleteChassis.With(c.Name)
 	case death.Certain():
-		f.Next = fmt.Sprintf("it still holds %s: move them to a living chassis, then: ovnctl fix delete-chassis %s", strings.Join(held, ", "), c.Name)
+		f.Next = fmt.Sprintf("it still holds %s: move them to a living chassis, then: ovnctl fix delete-chassis %s", strings.Join(held, ", "), fixes.Word(c.Name))
 	case !r.blocked:
 		if death.Quiet && len(death.Others) > 0 || death.Behind != nil {
 			p.Unknown(f.Object, fmt.Errorf("chassis %s and %s have the hostname %s; it is unknown whether the first is dead: %s", c.Name, r.of, c.Hostname, toProve(death)))
 		}
 		return
 	default:
-		f.Next = fmt.Sprintf("%s; then: ovnctl fix delete-chassis %s", toProve(death), c.Name)
+		f.Next = fmt.Sprintf("%s; then: ovnctl fix delete-chassis %s", toProve(death), fixes.Word(c.Name))
 	}
 	p.Report(f)
 }

@@ -139,7 +139,7 @@ func noCommonType(p *doctor.Pass, peers []chassisPeer, reported map[string]bool)
 			Title:  fmt.Sprintf("%s and %s have no common tunnel type", hostnames(few), hostnames(many)),
 			Cause:  "external_ids:ovn-encap-type was set differently",
 			Effect: "no packet gets from one side to the other",
-			Next:   fmt.Sprintf("on %s: ovs-vsctl set Open_vSwitch . external_ids:ovn-encap-type=%s", hostnames(few), withType(few[0].types, many[0].types)),
+			Next:   fmt.Sprintf("on %s: ovs-vsctl set Open_vSwitch . external_ids:ovn-encap-type=%s", hostnames(few), fixes.Word(withType(few[0].types, many[0].types))),
 		}
 		for _, c := range []chassisPeer{few[0], many[0]} {
 			f.Evidence = append(f.Evidence, doctor.SB("Encap", "").Says(c.Hostname+": types "+c.types))
