@@ -90,6 +90,7 @@ var shells = map[string][]string{ // with what they may import of the project
 	"internal/demo":       {},
 	"internal/faults":     {"internal/lab", "pkg"},
 	"internal/gendocs":    {},
+	"internal/hostile":    {},
 	"internal/lab":        {"gather", "internal/lab", "pkg/ovsdb/ovsdbtest"},
 	"pkg/ovsdb/ovsdbtest": {"gather"},
 }
@@ -104,7 +105,7 @@ var libraries = map[string][]string{
 	"github.com/olekukonko/tablewriter": {"pkg/render/table.go"},
 	"github.com/fatih/color":            {"pkg/render/style.go"},
 	"github.com/mattn/go-runewidth":     {"pkg/render"},
-	"github.com/klauspost/compress":     {"pkg/archive", "pkg/decompress"},
+	"github.com/klauspost/compress":     {"pkg/archive", "pkg/decompress", "internal/hostile"},
 	"github.com/ulikunitz/xz":           {"pkg/decompress"},
 	"go.yaml.in/yaml/v3":                {"pkg/render", "pkg/facts"},
 	"github.com/gopacket/gopacket":      {"pkg/pcap"},

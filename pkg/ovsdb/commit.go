@@ -45,7 +45,7 @@ func (s *Snapshot) transaction(in *scanner, at int64) (*update, error) {
 func (u *update) table(in *scanner, name string, old *table, at int64) error {
 	declared := u.schema.table(name)
 	if declared == nil {
-		return fmt.Errorf("table %q is not in the schema", name)
+		return fmt.Errorf("table %.100q is not in the schema", name)
 	}
 	c := u.tables[name]
 	if c == nil {

@@ -2,6 +2,7 @@ package ovsdb
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 )
 
@@ -92,6 +93,9 @@ func parseSchema(data []byte) (*schema, error) {
 			s.Version, err = in.str()
 		case "tables":
 			return in.object(nil, func(name string) (err error) {
+				if err := identifier(name); err != nil {
+					return err
+				}
 				if s.Tables[name], err = in.table(); err != nil {
 					return fmt.Errorf("table %s: %w", name, err)
 				}
@@ -108,10 +112,21 @@ func parseSchema(data []byte) (*schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	if s.Name == "" || len(s.Tables) == 0 {
+	if identifier(s.Name) != nil || len(s.Tables) == 0 {
 		return nil, fmt.Errorf("schema: no name or no tables")
 	}
 	return s, nil
+}
+
+// identifier refuses what is not the name of a table or column, RFC 7047 section 3.1; it stands in messages.
+func identifier(name string) error {
+	other := func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}
+	if name == "" || len(name) > 200 || strings.ContainsFunc(name, other) {
+		return fmt.Errorf("%.40q is not the name of a table or column", name)
+	}
+	return nil
 }
 
 // schema parses a schema that is part of a larger text.
@@ -130,6 +145,9 @@ func (s *scanner) table() (*tableSchema, error) {
 		switch key {
 		case "columns":
 			return s.object(nil, func(name string) (err error) {
+				if err := identifier(name); err != nil {
+					return err
+				}
 				if t.Columns[name], err = s.column(); err != nil {
 					return fmt.Errorf("column %s: %w", name, err)
 				}
