@@ -86,9 +86,9 @@ func (m *matrix) intrude() {
 	m.there()
 	m.before = m.settled()
 	m.says(0, "FIXED", m.command()...)
-	fixed := m.settled()
+	several := len(m.intrusions(m.settled())) // while what the repair wrote is there
 	m.says(0, "UNDONE", undo...)
-	for i := range m.intrusions(fixed) {
+	for i := range several {
 		m.there()
 		m.says(0, "FIXED", m.command()...)
 		now := m.intrusions(m.settled()) // a new row has another UUID each time
