@@ -24,6 +24,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
 
 // killable is ovnctl with failpoints in it.
@@ -45,15 +46,21 @@ var kills atomic.Int64
 // the host and the databases are as they were before, or the fault is gone and can be undone to what was before:
 // no row, address, route, rule or line of a file is lost.
 //
-// A part of the cases is drawn by a seed that is printed; OVNCTL_KILLS=all takes all, OVNCTL_SEED repeats.
+// A part of the cases is drawn by a seed that is printed; OVNCTL_KILLS=all takes all, OVNCTL_SEED repeats. Of the repairs whose
+// cases take minutes, one takes its turn in each run, with a few of them: OVNCTL_TURN is its number.
 func TestKill(t *testing.T) {
 	binary, err := killable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := os.Getenv("OVNCTL_KILLS") == "all"
+	turn := ""
 	if !all {
 		t.Logf("OVNCTL_SEED=%d", seed())
+		slow := slowToKill()
+		takesTurn := labtest.InTurn(t, len(slow))
+		turn = slow[slices.IndexFunc(slow, func(fault string) bool { return takesTurn(slices.Index(slow, fault)) })]
+		t.Logf("the turn is that of %s", turn)
 	}
 	t.Cleanup(func() { // after all stages
 		if !t.Failed() {
@@ -67,11 +74,14 @@ func TestKill(t *testing.T) {
 			undone := map[string]bool{}
 			for i := range st.faults {
 				f := &st.faults[i]
-				if !all && !everyRun(st.name+"/"+f.title()) {
-					continue
-				}
-				draw := drawOf(st.name + "/" + f.title())
-				if !all && draw.IntN(10) > 0 { // a tenth of the faults, and then two fifths of the cases
+				title := st.name + "/" + f.title()
+				draw, part := drawOf(title), 0.4
+				switch {
+				case all:
+					part = 1
+				case title == turn:
+					part = 0.1
+				case !everyRun(title) || draw.IntN(10) > 0: // a tenth of the faults, and then two fifths of the cases
 					continue
 				}
 				if l == nil {
@@ -86,7 +96,7 @@ func TestKill(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 					defer cancel()
 					m := &matrix{scene: &scene{T: t, Lab: l, ctx: ctx, fault: f, repair: f.repair, binary: binary}, undone: undone}
-					m.chosen = func() bool { return all || draw.IntN(5) < 2 }
+					m.chosen = func() bool { return draw.Float64() < part }
 					m.run()
 				})
 				if !whole { // what follows shall not suffer from it
@@ -120,8 +130,57 @@ func (s *scene) grown() {
 	}
 }
 
-// everyRun says whether cases of a fault are drawn in every run of the tests. The others are for OVNCTL_KILLS=all:
-// they restart daemons or servers between the cases, which takes minutes.
+// slowToKill are the first faults of the repairs of which none is drawn in every run.
+func slowToKill() (slow []string) {
+	seen := map[string]bool{}
+	for _, quick := range []bool{true, false} {
+		for _, st := range stages() {
+			for _, f := range st.faults {
+				title := st.name + "/" + f.title()
+				if f.repair == nil || f.like != "" || f.twoReleases || seen[f.repair[0]] || everyRun(title) != quick {
+					continue
+				}
+				seen[f.repair[0]] = true
+				if !quick {
+					slow = append(slow, title)
+				}
+			}
+		}
+	}
+	return slow
+}
+
+// neverKilled are the repairs that are not under TestKill, and why.
+var neverKilled = map[string]string{
+	"delete-fdb":            "no fault of the labs leaves such a row; it deletes one row, as delete-mac-binding does, which is",
+	"vxlan-mode-off":        "its fault is advice on the labs; it sets one key of one row, as set-inactivity-probe does, which is",
+	"ignore-northd-version": "its fault takes two releases beside each other; it sets one key of one row, as set-chassis-key does, which is",
+	"restore-switch-config": "its fault is a database that is new; it writes the rows of a copy in one transaction",
+	"stop-checksum-offload": "TestStopChecksumOffload makes the fault on a lab of its own",
+	"load-modules":          "the kernel is that of the machine; labs do not change it",
+	"modules-at-boot":       "the kernel is that of the machine; it writes one file, as set-transient-default does, which is",
+}
+
+// TestKillsAll holds that every repair of the catalogue is under TestKill, in turn at least, or has a reason not to be.
+func TestKillsAll(t *testing.T) {
+	killed := map[string]bool{}
+	for _, st := range stages() {
+		for _, f := range st.faults {
+			if f.repair != nil && f.like == "" {
+				killed[f.repair[0]] = true
+			}
+		}
+	}
+	for _, r := range catalog.Repairs {
+		if killed[r.Name] == (neverKilled[r.Name] != "") {
+			t.Errorf("%s: TestKill has it: %v; why not: %q", r.Name, killed[r.Name], neverKilled[r.Name])
+		}
+	}
+	t.Logf("%d repairs, %d of them under TestKill, %d in turn", len(catalog.Repairs), len(killed), len(slowToKill()))
+}
+
+// everyRun says whether cases of a fault are drawn in every run of the tests. The others restart daemons or servers between the
+// cases, which takes minutes: they take turns, and OVNCTL_KILLS=all has them all.
 func everyRun(fault string) bool {
 	return slices.ContainsFunc([]string{
 		"chassis/localnet", "chassis/missing-external-ids", "chassis/port-not-bound", "daemons/transient-default", "databases/connection",

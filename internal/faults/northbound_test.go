@@ -516,6 +516,7 @@ var openStackFaults = []fault{
 			s.sh("central", "ovn-nbctl --wait=hv lsp-set-dhcpv4-options %s $(ovn-nbctl --bare --columns=_uuid find DHCP_Options cidr=10.1.2.0/24)", webPort(s))
 		},
 		object: "port ",
+		repair: []string{"set-dhcp-options"},
 		lost:   []probe{{"private/web", "255.255.255.255", "dhcp"}},
 	},
 	{
