@@ -2,13 +2,14 @@
 # fuzz.sh TIME [SHORT]: runs every fuzz test of the module: those of what others write, the untrusted parsers, for TIME, the
 # rest for SHORT, which is TIME unless given. Each that ends gets its line in docs/fuzzing.md, and a few of the inputs that
 # took new paths go into its testdata/fuzz. Those that already ran as long on the same code are left out: call it again to go on.
+# ONLY='ovsdb FuzzReply|pcap' restricts it to those whose package and name match.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 time=${1:?usage: fuzz.sh TIME [SHORT]}
 short=${2:-$time}
 table=docs/fuzzing.md
 code=(cmd internal pkg go.mod go.sum)
-untrusted='ovsdb FuzzParseFile|ovsdb FuzzReply|archive FuzzOpen|anonymize FuzzFile|node FuzzUnixctl|openflow FuzzParse(FlowEntry|Dump|DatapathFlow)|ovs FuzzDatapath|ovnexpr Fuzz(Match|Actions)|pcap FuzzRead'
+untrusted='ovsdb FuzzParseFile|ovsdb FuzzReply|archive FuzzOpen|anonymize FuzzFile|node Fuzz(Unixctl|ParseDatapaths)|snapshot Fuzz.*|openflow Fuzz(Parse(FlowEntry|Dump|DatapathFlow)|SwitchTexts)|ovs FuzzDatapath|ovnexpr Fuzz(Match|Actions)|pcap FuzzRead'
 # How many new inputs are kept, and up to which size: all of them run with the unit tests.
 kept=8 bytes=1024
 
@@ -40,6 +41,7 @@ packages=$(grep -rl --include='*_test.go' '^func Fuzz' cmd internal pkg | xargs 
 [ -n "$packages" ] || { echo 'no fuzz test found' >&2; exit 1; }
 for package in $packages; do
 	for name in $(go test -tags lab -list '^Fuzz' "./$package" | grep '^Fuzz'); do
+		[[ "${package##*/} $name" =~ ${ONLY:-.} ]] || continue
 		want=$short
 		[[ "${package##*/} $name" =~ ^($untrusted)$ ]] && want=$time
 		had=$(sed -n "s/^| \`${package//\//\\/} $name\` | $commit | \([0-9]*\) s .*/\1/p" "$table")

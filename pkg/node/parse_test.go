@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -162,6 +163,18 @@ func FuzzParseNetwork(f *testing.F) {
 			}
 			if _, err := json.Marshal(n); err != nil {
 				t.Errorf("%s: %v", only, err)
+			}
+		}
+	})
+}
+
+// FuzzParseDatapaths reads any text as dpctl/show.
+func FuzzParseDatapaths(f *testing.F) {
+	f.Add("system@ovs-system:\n  lookups: hit:12 missed:3 lost:1\n  flows: 4\n  masks: hit:20 total:2 hit/pkt:1.33\n  port 0: ovs-system (internal)\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, d := range ParseDatapaths(text) {
+			if d.Name == "" || !strings.Contains(text, d.Name) {
+				t.Errorf("%q has no datapath %q", text, d.Name)
 			}
 		}
 	})

@@ -207,3 +207,25 @@ func FuzzStripColors(f *testing.F) {
 		}
 	})
 }
+
+// FuzzSwitchTexts reads any text as the switch's ports, learned addresses and meters; what is printed reads as the same again.
+func FuzzSwitchTexts(f *testing.F) {
+	f.Add(" 1(eth0): addr:0a:00:00:00:00:01\n     config:     0\n     state:      LIVE\n     current:    10GB-FD\n     speed: 10000 Mbps now, 0 Mbps max\n")
+	f.Add("    1     0  0a:00:00:00:00:01    3\n")
+	f.Add("meter=1 kbps burst stats bands=\ntype=drop rate=100 burst_size=10\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, p := range ParsePortDescs(text) {
+			_ = p.String()
+		}
+		if e, err := ParseFDBEntry(text); err == nil {
+			if again, err := ParseFDBEntry(e.String()); err != nil || again != e {
+				t.Errorf("%q is %q, and again %q: %v", text, e, again, err)
+			}
+		}
+		if m, err := ParseMeterEntry(text); err == nil {
+			if again, err := ParseMeterEntry(m.String()); err != nil || again.String() != m.String() {
+				t.Errorf("%q is %q, and again %q: %v", text, m, again, err)
+			}
+		}
+	})
+}
