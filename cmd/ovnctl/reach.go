@@ -41,8 +41,8 @@ func newReach(root *options) *cobra.Command {
 		Use:   "reach [FROM] [TO]",
 		Short: "Show who can talk to whom",
 		Long: `reach follows a packet and its reply, as trace does, between every pair of a
-selection. It reads the databases once, and looks at the nodes that are in reach,
-up to 32: a tunnel that loses packets, or a pod that is not attached, is named.
+selection. It reads the databases once, and looks at the nodes in reach, up to
+32: a tunnel that loses packets, or a pod that is not attached, is named.
 --logical reads no node.
 
 FROM and TO are what trace takes, or sets: NAMESPACE/ or ns:NAMESPACE,
