@@ -55,8 +55,11 @@ func Filter(chains []Chain, p FilterPacket, hooks ...string) (v FilterVerdict, b
 
 func (c *Chain) title() string { return strings.Join([]string{c.Family, c.Table, c.Name}, " ") }
 
-// sees reports whether packets of a family pass a chain.
+// sees reports whether a packet passes a chain: those of its family and, of the family netdev, those of its interface.
 func (c *Chain) sees(p FilterPacket) bool {
+	if c.Family == "netdev" {
+		return c.Device != "" && (c.Hook == "ingress" && c.Device == p.In || c.Hook == "egress" && c.Device == p.Out)
+	}
 	return c.Family == "inet" || c.Family == "ip" && p.Dst.Is4() || c.Family == "ip6" && p.Dst.Is6()
 }
 

@@ -22,6 +22,7 @@ type (
 		MTU     int
 		Oper    string `json:"operstate"`
 		Master  string
+		Qdisc   string
 		Address string
 		Info    struct {
 			Kind string `json:"info_kind"`
@@ -136,6 +137,8 @@ func parseIPAddr(b []byte, n *Network) error {
 			Up:        slices.Contains(l.Flags, "UP"),
 			Oper:      strings.ToLower(l.Oper),
 			Master:    l.Master,
+			NoARP:     slices.Contains(l.Flags, "NOARP"),
+			Qdisc:     l.Qdisc,
 			PeerIndex: l.Peer,
 			PeerNetns: l.Netns,
 		}

@@ -33,6 +33,8 @@ type Link struct {
 	Up        bool   `json:"up"`                 // administratively
 	Oper      string `json:"oper"`               // operstate: "up", "down", "unknown", "lowerlayerdown", …
 	Master    string `json:"master,omitempty"`   // the bridge, bond, VRF or datapath it belongs to
+	NoARP     bool   `json:"noarp,omitempty"`    // it asks for no MAC addresses
+	Qdisc     string `json:"qdisc,omitempty"`    // the root queueing discipline, tc(8): "noqueue", "fq_codel", "netem", …
 	PeerIndex int    `json:"peer,omitempty"`     // index of a veth's other end or the parent; 0: none
 	PeerNetns *int   `json:"peerNetns,omitzero"` // nsid of the peer's namespace; nil: this one
 }
@@ -117,6 +119,17 @@ type Rule struct {
 	More string `json:"more,omitempty"`
 }
 
+// ByTraffic reports whether the rule is for some protocols, ports or users alone, which a lookup does not tell.
+func (r Rule) ByTraffic() bool {
+	return slices.ContainsFunc([]string{"ipproto ", "sport ", "dport ", "uidrange "}, func(word string) bool { return strings.Contains(r.More, word) })
+}
+
+// Refuses reports whether the rule itself stops packets: "blackhole", "unreachable" or "prohibit".
+func (r Rule) Refuses() bool {
+	_, action, has := strings.Cut(r.More, "action ")
+	return has && action != "nop"
+}
+
 // A Neighbour is an ARP or ND cache entry, ip-neighbour(8), permanent or learned, without the kernel's own for
 // multicast and loopback.
 type Neighbour struct {
@@ -146,6 +159,18 @@ func (n *Network) Forwards(link string, v6 bool) (forwards, known bool) {
 	v, known := n.sysctl(key)
 	return v != 0, known
 }
+
+// IgnoresEcho reports whether the host answers no echo requests of a family, and by which setting.
+func (n *Network) IgnoresEcho(v6 bool) (setting string, ignores bool) {
+	path := echoIgnored[0]
+	if v6 {
+		path = echoIgnored[1]
+	}
+	return strings.ReplaceAll(path, "/", "."), n.Sysctl[path] == "1"
+}
+
+// echoIgnored are the settings by which a host answers no echo requests.
+var echoIgnored = [2]string{"net/ipv4/icmp_echo_ignore_all", "net/ipv6/icmp/echo_ignore_all"}
 
 // RPFilter is the reverse path filter in effect on an interface, IPv4 only: 0 off, 1 strict, 2 loose. The kernel
 // takes the larger of the interface's value and that of "all".
@@ -185,6 +210,8 @@ func (n *Network) sort() {
 // sysctlKeys are the patterns below /proc/sys that Network.Sysctl holds.
 var sysctlKeys = []string{
 	"net/ipv4/ip_forward",
+	echoIgnored[0],
+	echoIgnored[1],
 	"net/ipv4/conf/*/forwarding",
 	"net/ipv4/conf/*/rp_filter",
 	"net/ipv4/conf/*/arp_ignore",

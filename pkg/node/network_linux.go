@@ -93,10 +93,29 @@ func readLinks(n *Network, msgs [][]byte) (map[int]string, error) {
 		links = append(links, l)
 		names[l.Attrs().Index] = l.Attrs().Name
 	}
-	for _, l := range links {
-		n.Links = append(n.Links, linkOf(l, names))
+	for i, l := range links {
+		link := linkOf(l, names)
+		link.Qdisc, link.NoARP = qdiscOf(msgs[i]), l.Attrs().RawFlags&unix.IFF_NOARP != 0
+		n.Links = append(n.Links, link)
 	}
 	return names, nil
+}
+
+// qdiscOf returns the root queueing discipline in a message about a link.
+func qdiscOf(msg []byte) string {
+	if len(msg) < unix.SizeofIfInfomsg {
+		return ""
+	}
+	attributes, err := nl.ParseRouteAttr(msg[unix.SizeofIfInfomsg:])
+	if err != nil {
+		return ""
+	}
+	for _, a := range attributes {
+		if a.Attr.Type == unix.IFLA_QDISC {
+			return unix.ByteSliceToString(a.Value)
+		}
+	}
+	return ""
 }
 
 func linkOf(l netlink.Link, names map[int]string) Link {

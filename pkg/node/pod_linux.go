@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/vishvananda/netlink"
@@ -33,6 +34,12 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 	err = there.inside(func() (err error) {
 		if pod.Network, err = readNetwork(""); err != nil {
 			return err
+		}
+		pod.Network.Sysctl = map[string]string{}
+		for _, path := range echoIgnored {
+			if text, err := readProc("/proc/sys/"+path, nil); err == nil {
+				pod.Network.Sysctl[path] = strings.TrimSpace(string(text))
+			}
 		}
 		pod.Sockets = readSockets()
 		if chains, err := readFirewall(ctx); err == nil {

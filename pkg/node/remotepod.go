@@ -54,6 +54,12 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 	if err != nil {
 		return nil, err
 	}
+	pod.Network.Sysctl = map[string]string{}
+	for i, name := range []string{"echo4", "echo6"} {
+		if p, ok := parts[name]; ok && p.code == 0 {
+			pod.Network.Sysctl[echoIgnored[i]] = strings.TrimSpace(string(p.out))
+		}
+	}
 	pod.route = func(ctx context.Context, q RouteQuery) (*Route, error) {
 		return remoteRouter{r, ctx, ip, func(context.Context) (*Network, error) { return pod.Network, nil }}.route(q)
 	}
@@ -99,6 +105,8 @@ part tcp $T ENTER cat /proc/net/tcp
 part tcp6 $T ENTER cat /proc/net/tcp6
 part udp $T ENTER cat /proc/net/udp
 part udp6 $T ENTER cat /proc/net/udp6
+part echo4 $T ENTER cat /proc/sys/net/ipv4/icmp_echo_ignore_all
+part echo6 $T ENTER cat /proc/sys/net/ipv6/icmp/echo_ignore_all
 `, "IP", "ENTER ip"), "ENTER", enter), r.Timeout/2, r.Timeout)
 	if err != nil && len(parts) == 0 {
 		return nil, r.fail(err)
