@@ -258,45 +258,27 @@ func (h *Host) userspaceConntrack() (sizes []TableSize, err error) {
 	return sizes, nil
 }
 
-// A ZoneLimit limits the connections of a zone.
-type ZoneLimit struct {
-	Zone       int // -1: the default for zones without their own
-	Limit, Now int // Limit 0: none
-}
-
-// ConntrackLimits returns the zone limits of an OVS datapath, `dpctl/ct-get-limits`.
-func (h *Host) ConntrackLimits(datapath string) ([]ZoneLimit, error) {
-	return Derive(h, datapath, func() ([]ZoneLimit, error) {
+// ConntrackLimits returns the limits of zones of an OVS datapath, `dpctl/ct-get-limits`: those with one of their own and,
+// where there is a default, those that are named.
+func (h *Host) ConntrackLimits(datapath string, named []int) ([]openflow.ZoneLimit, error) {
+	return Derive(h, fmt.Sprint(datapath, named), func() ([]openflow.ZoneLimit, error) {
 		text, err := h.Control("ovs-vswitchd", "dpctl/ct-get-limits", datapath)
-		return parseLimits(text), err
+		limits := openflow.ParseZoneLimits(text)
+		if err != nil || len(limits) == 0 || limits[0].Zone >= 0 || limits[0].Limit == 0 || len(named) == 0 {
+			return limits, err
+		}
+		var others []string
+		for _, z := range named {
+			if !slices.ContainsFunc(limits, func(l openflow.ZoneLimit) bool { return l.Zone == z }) {
+				others = append(others, strconv.Itoa(z))
+			}
+		}
+		if len(others) == 0 {
+			return limits, nil
+		}
+		text, err = h.Control("ovs-vswitchd", "dpctl/ct-get-limits", datapath, "zone="+strings.Join(others, ","))
+		return append(limits, openflow.ParseZoneLimits(text)...), err
 	})
-}
-
-func parseLimits(text string) []ZoneLimit {
-	var limits []ZoneLimit
-	for line := range strings.Lines(text) {
-		l := ZoneLimit{Zone: -1}
-		known := false
-		for part := range strings.SplitSeq(strings.TrimSpace(line), ",") {
-			key, value, _ := strings.Cut(part, "=")
-			n, err := strconv.Atoi(value)
-			if err != nil {
-				continue
-			}
-			switch strings.TrimSpace(key) {
-			case "zone":
-				l.Zone = n
-			case "limit", "default limit":
-				l.Limit, known = n, true
-			case "count":
-				l.Now = n
-			}
-		}
-		if known {
-			limits = append(limits, l)
-		}
-	}
-	return limits
 }
 
 // A CTEntry is an entry of a connection tracking table.

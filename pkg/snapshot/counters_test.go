@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -45,8 +46,8 @@ func TestParseFDBStats(t *testing.T) {
 }
 
 func TestParseLimits(t *testing.T) {
-	same(t, "dpctl/ct-get-limits", parseLimits("default limit=0\nzone=5,limit=1,count=1\nzone=7,limit=100,count=0\n"),
-		[]ZoneLimit{{Zone: -1}, {5, 1, 1}, {7, 100, 0}})
+	same(t, "dpctl/ct-get-limits", openflow.ParseZoneLimits("default limit=0\nzone=5,limit=1,count=1\nzone=7,limit=100,count=0\n"),
+		[]openflow.ZoneLimit{{Zone: -1}, {Zone: 5, Limit: 1, Now: 1}, {Zone: 7, Limit: 100}})
 }
 
 func TestEntry(t *testing.T) {

@@ -96,7 +96,7 @@ func raiseZone(h *snapshot.Host, sw *snapshot.Switch, zone, arg string) (*fixes.
 		return nil, err
 	}
 	for _, dp := range datapaths {
-		limits, err := h.ConntrackLimits(dp.Name)
+		limits, err := h.ConntrackLimits(dp.Name, nil)
 		if err != nil {
 			return nil, err
 		}

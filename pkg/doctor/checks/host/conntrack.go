@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -28,7 +31,12 @@ New connections fail at random while established ones continue.`,
 				fullTable(p, s.Host, t)
 			}
 			for _, z := range s.First.zones {
-				fullZone(p, s.Host, z)
+				if !z.byDefault {
+					fullZone(p, s.Host, z)
+				}
+			}
+			if rest := slices.DeleteFunc(slices.Clone(s.First.zones), func(z limitedZone) bool { return !z.byDefault }); len(rest) > 0 {
+				fullByDefault(p, s.Host, rest)
 			}
 		}
 	},
@@ -48,8 +56,9 @@ type conntrackUse struct {
 
 // A limitedZone is a ct zone that has reached its own limit.
 type limitedZone struct {
-	snapshot.ZoneLimit
+	openflow.ZoneLimit
 	datapath, name string
+	byDefault      bool // it has no limit of its own
 }
 
 func readConntrack(h *snapshot.Host) (c conntrackUse, err error) {
@@ -60,20 +69,29 @@ func readConntrack(h *snapshot.Host) (c conntrackUse, err error) {
 	if err != nil {
 		return c, nil //nolint:nilerr // without ovs-vswitchd there are the kernel's tables
 	}
+	var zones []int
+	if named, err := h.CTZones(); err == nil {
+		zones = slices.Sorted(maps.Values(named))
+	}
 	for _, d := range datapaths {
 		if snapshot.Idle(c.tables, d.Name) {
 			continue // to list limits ovs-vswitchd scans all 65536 zones
 		}
-		limits, err := h.ConntrackLimits(d.Name)
+		limits, err := h.ConntrackLimits(d.Name, zones)
 		if _, refused := errors.AsType[*node.ControlError](err); refused || errors.Is(err, node.ErrUnavailable) {
 			continue // this datapath has none
 		}
 		if err != nil {
 			return c, err
 		}
+		own, err := h.ConntrackLimits(d.Name, nil)
+		if err != nil {
+			return c, err
+		}
 		for _, z := range limits {
-			if z.Zone >= 0 && z.Limit > 0 && z.Now >= z.Limit {
-				c.zones = append(c.zones, limitedZone{z, d.Name, zoneName(h, z.Zone)})
+			if z.Reached() {
+				has := slices.ContainsFunc(own, func(l openflow.ZoneLimit) bool { return l.Zone == z.Zone })
+				c.zones = append(c.zones, limitedZone{z, d.Name, zoneName(h, z.Zone), !has})
 			}
 		}
 	}
@@ -131,6 +149,25 @@ func fullZone(p *doctor.Pass, h *snapshot.Host, z limitedZone) {
 		Cause:    "the zone has a limit of its own, and the logical port or router in it has that many connections",
 		Effect:   "new connections through this zone are dropped",
 		Fix:      catalog.RaiseConntrackLimit.With("zone=" + number),
+	})
+}
+
+// fullByDefault reports the zones of a host that have reached the limit of zones without their own.
+func fullByDefault(p *doctor.Pass, h *snapshot.Host, zones []limitedZone) {
+	var names, evidence []string
+	for _, z := range zones {
+		names = append(names, cmp.Or(z.name, strconv.Itoa(z.Zone)))
+		evidence = append(evidence, fmt.Sprintf("zone=%d,limit=%d,count=%d", z.Zone, z.Limit, z.Now))
+	}
+	first := zones[0]
+	p.Report(doctor.Finding{
+		Object:   doctor.NodeObject(h.Name),
+		Reason:   "default-limit",
+		Title:    fmt.Sprintf("%d ct zones on %s have reached the default limit of %d connections: %s", len(zones), h.Name, first.Limit, doctor.AtMost(names, 3)),
+		Evidence: []doctor.Evidence{{Source: doctor.Reply("ovs-vswitchd", "dpctl/ct-get-limits "+first.datapath), Says: doctor.AtMost(evidence, 3)}},
+		Cause:    "somebody set a limit for zones without their own; each logical port and router has one",
+		Effect:   "new connections through these zones are dropped",
+		Next:     "on " + h.Name + ": " + fixes.Command("ovs-appctl dpctl/ct-set-limits %s default=%d", first.datapath, 2*first.Limit) + "; 0 is no limit",
 	})
 }
 
