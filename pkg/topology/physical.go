@@ -73,6 +73,7 @@ func (b *nodeBuilder) bridges() {
 	ports := byID(b.vs.Ports, func(r vswitch.Port) ovsdb.UUID { return r.UUID })
 	interfaces := byID(b.vs.Interfaces, func(r vswitch.Interface) ovsdb.UUID { return r.UUID })
 	controllers := byID(b.vs.Controllers, func(r vswitch.Controller) ovsdb.UUID { return r.UUID })
+	mirrors := byID(b.vs.Mirrors, func(r vswitch.Mirror) ovsdb.UUID { return r.UUID })
 	for _, row := range b.vs.Bridges {
 		br := &Bridge{
 			UUID: string(row.UUID), Name: row.Name, Node: b.node.Name,
@@ -96,6 +97,9 @@ func (b *nodeBuilder) bridges() {
 		for p := range those(row.Ports, ports) {
 			br.Ports = append(br.Ports, b.bridgePort(br, p, interfaces))
 		}
+		for m := range those(row.Mirrors, mirrors) {
+			br.mirrorTo(m)
+		}
 		slices.SortFunc(br.Ports, func(x, y *BridgePort) int { return CompareNames(x.Name, y.Name) })
 		for _, p := range br.Ports {
 			if p.Role == RoleUplink {
@@ -107,6 +111,15 @@ func (b *nodeBuilder) bridges() {
 		b.byUUID[br.UUID] = br
 	}
 	slices.SortFunc(b.node.Bridges, CompareNames)
+}
+
+// mirrorTo notes a mirror at the port that it sends to.
+func (br *Bridge) mirrorTo(m vswitch.Mirror) {
+	for _, p := range br.Ports {
+		if m.OutputPort.Has(ovsdb.UUID(p.UUID)) {
+			p.Mirror = cmp.Or(m.Name, string(m.UUID))
+		}
+	}
 }
 
 func (b *nodeBuilder) bridgePort(br *Bridge, row vswitch.Port, interfaces map[ovsdb.UUID]vswitch.Interface) *BridgePort {

@@ -56,6 +56,7 @@ type vsTables struct {
 	Interfaces  []vswitch.Interface
 	Controllers []vswitch.Controller
 	Managers    []vswitch.Manager
+	Mirrors     []vswitch.Mirror
 }
 
 // A zoneData is what could be read of one zone; unread parts are nil.
