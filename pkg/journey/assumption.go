@@ -27,9 +27,11 @@ const (
 	Filters         AssumptionKind = "packet-filter"    // of Nodes, or in Objects
 	Workloads       AssumptionKind = "workloads"        // the inside of Objects
 	WithinRate      AssumptionKind = "rate"             // Objects limit the rate
+	RoutingRules    AssumptionKind = "routing-rules"    // by protocol, port or user, in Objects or on Nodes
+	TrafficControl  AssumptionKind = "traffic-control"  // Objects, queueing disciplines of Nodes, pass the packet
 )
 
-var assumptionKinds = []AssumptionKind{PhysicalNetwork, OutsideNetwork, NextHopAnswers, NodesAsOVNSays, HostNetworks, Filters, Workloads, WithinRate}
+var assumptionKinds = []AssumptionKind{PhysicalNetwork, OutsideNetwork, NextHopAnswers, NodesAsOVNSays, HostNetworks, Filters, Workloads, WithinRate, RoutingRules, TrafficControl}
 
 // Assume adds assumptions to a list: one of each kind, in order.
 func Assume(list []Assumption, more ...Assumption) []Assumption {

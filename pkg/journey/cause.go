@@ -144,10 +144,14 @@ const (
 	NoMapping      CauseKind = "no-mapping"       // Node has no bridge for network Detail of Port
 	BondDown       CauseKind = "bond-down"        // no member of bond Link is enabled
 	PortBlocked    CauseKind = "port-blocked"     // port Link of Bridge does not forward: Detail
+	MirrorOutput   CauseKind = "mirror-output"    // port Link of Bridge is the output of mirror Detail
+	ZoneFull       CauseKind = "zone-full"        // ct zone Detail on Node has reached its limit
 	TunnelNotTaken CauseKind = "tunnel-not-taken" // Open vSwitch takes no tunnel packets for Address on Bridge
 	WrongNeighbour CauseKind = "wrong-neighbour"  // Address is sent to at MAC, but is at Detail
 	SameMAC        CauseKind = "same-mac"         // Node and Chassis both have MAC
 	Filtered       CauseKind = "filtered"         // by the packet filter: Detail
+	NoARP          CauseKind = "no-arp"           // interface Link of the workload asks for no MAC addresses
+	EchoIgnored    CauseKind = "echo-ignored"     // the workload or host answers no ping: sysctl Detail
 	NobodyListens  CauseKind = "nobody-listens"   // on Service
 	NotOnLink      CauseKind = "not-on-link"      // the workload takes Address for a neighbour, with Detail
 	OtherWorkload  CauseKind = "other-workload"   // Link carries Port, but behind it is the workload of Detail
@@ -159,6 +163,9 @@ const (
 
 // Causes between nodes, and outside.
 const (
+	OwnAddress      CauseKind = "own-address"    // Node itself has the tunnel address of another one, Address
+	GatewaySilent   CauseKind = "gateway-silent" // Address, by which Node sends to Other, does not answer
+	TunnelOptions   CauseKind = "tunnel-options" // interface Link on Node has an option that the peer's does not: Detail
 	NoTunnelNode    CauseKind = "no-tunnel-node"
 	NoTunnelPort    CauseKind = "no-tunnel-port"
 	NoTunnelRoute   CauseKind = "no-tunnel-route"

@@ -62,7 +62,7 @@ func ReadNodes(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Pl
 }
 
 func (n *Nodes) read(ctx context.Context, ground *trace.Ground, c *cluster.Cluster, node *cluster.Node) error {
-	lost, err := ground.Tunnels(ctx, node, maxNodes)
+	lost, _, err := ground.Tunnels(ctx, node, maxNodes)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (n *Nodes) read(ctx context.Context, ground *trace.Ground, c *cluster.Clust
 			n.tunnels[[2]string{from.SystemID, to.SystemID}] = l
 		}
 	}
-	if lost, err = ground.Workloads(ctx, node, maxWorkloads); err != nil {
+	if lost, _, err = ground.Workloads(ctx, node, maxWorkloads); err != nil {
 		return err
 	}
 	for _, l := range lost {

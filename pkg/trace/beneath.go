@@ -10,9 +10,11 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
 // inOtherVLAN reports whether a packet leaves for a next hop that the bridge has learned on the uplink in another VLAN
@@ -111,6 +113,103 @@ func (r *run) metered(o *outcome) {
 			o.assume(journey.Assumption{Kind: journey.WithinRate, Nodes: []string{h.Node}, Objects: []string{fmt.Sprintf("%d kbps of %s %s", rate, s.Object.Kind, s.Object.Name)}})
 		}
 	}
+}
+
+// meteredBy assumes that the traffic keeps within the meters of flows that OVN did not write. Those of its own come with
+// QoS rules.
+func (r *run) meteredBy(p location, leaf ovs.Leaf, o *outcome) {
+	for _, s := range leaf.Steps {
+		for _, action := range s.Parsed {
+			if m, ok := action.(openflow.Meter); ok && s.Bridge != p.node.names.Bridge {
+				o.assume(journey.Assumption{Kind: journey.WithinRate, Nodes: []string{p.node.Name}, Objects: []string{fmt.Sprintf("meter %d of %s on %s", m.ID, s.Bridge, p.node.Name)}})
+			}
+		}
+	}
+}
+
+// zoneFull reports whether a conntrack zone of a node takes no new connections. Where that cannot be read, it does.
+func (t *tracer) zoneFull(ctx context.Context, z ovs.Zone) bool {
+	for n, v := range t.views {
+		if n.Name != z.Node {
+			continue
+		}
+		return slices.ContainsFunc(v.zoneLimits(ctx, int(z.ID)), func(l openflow.ZoneLimit) bool { return l.Zone == int(z.ID) && l.Reached() })
+	}
+	return false
+}
+
+// zoneLimits returns the limits of a node's conntrack zones. All that have one of their own are read once, those under the
+// default each when they are asked for.
+func (v *nodeView) zoneLimits(ctx context.Context, zone int) []openflow.ZoneLimit {
+	if !v.limitsRead {
+		v.limitsRead = true
+		v.limits = v.askLimits(ctx)
+	}
+	underDefault := len(v.limits) > 0 && v.limits[0].Zone < 0 && v.limits[0].Limit > 0
+	if underDefault && !slices.ContainsFunc(v.limits, func(l openflow.ZoneLimit) bool { return l.Zone == zone }) {
+		v.limits = append(v.limits, v.askLimits(ctx, fmt.Sprintf("zone=%d", zone))...)
+	}
+	return v.limits
+}
+
+// askLimits asks ovs-vswitchd for limits of zones.
+func (v *nodeView) askLimits(ctx context.Context, which ...string) []openflow.ZoneLimit {
+	text, err := v.Host.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-limits", which...)
+	if err != nil {
+		return nil
+	}
+	return openflow.ParseZoneLimits(text)
+}
+
+// uncommitted notes a connection that a zone did not take. The kernel drops its packet; in userspace it goes on without,
+// and its reply belongs to none.
+func (r *run) uncommitted(p location, leaf ovs.Leaf, o *outcome) {
+	for _, s := range leaf.Steps {
+		for _, t := range s.Tracked {
+			if !t.Full {
+				continue
+			}
+			c := journey.Cause{Kind: journey.ZoneFull, Node: p.node.Name, Detail: fmt.Sprintf("ct zone %d", t.Zone.ID)}
+			for _, z := range p.node.names.Zones(int(t.Zone.ID)) {
+				c.Detail += ", the " + z.String() + ","
+			}
+			r.untaken = &c
+			if !r.netdev(p.node.Name) {
+				o.next, o.end = nil, &ending{verdict: r.stopped(p, o, journey.Dropped, c)}
+			}
+			return
+		}
+	}
+}
+
+// blameZone makes a full zone the cause for a packet that was lost, or not translated, for want of a connection.
+func (r *run) blameZone(e *ending) {
+	lost := e.verdict.Outcome != journey.Delivered && e.verdict.Outcome != journey.Unknown
+	if r.untaken == nil || !lost || e.verdict.Because.Place == journey.InWorkload {
+		return
+	}
+	e.verdict.Outcome, e.verdict.Object, e.verdict.Because = journey.Dropped, nil, *r.untaken
+}
+
+// plainQdiscs are queueing disciplines that drop nothing but what exceeds the link's own rate.
+var plainQdiscs = []string{"", "noqueue", "noop", "pfifo", "bfifo", "pfifo_fast", "fq", "fq_codel", "fq_pie", "codel", "sfq", "mq", "mqprio", "multiq"}
+
+// shaped assumes that the traffic control of a node's link passes what is sent there.
+func (r *run) shaped(ctx context.Context, v *nodeView, link string, o *outcome) {
+	net, err := v.net(ctx)
+	if err != nil {
+		return
+	}
+	o.assume(shapedBy(net, link, v.Name)...)
+}
+
+// shapedBy returns what is assumed of the queueing discipline of a link in a node's, or a workload's, own network.
+func shapedBy(net *node.Network, link, of string) []journey.Assumption {
+	l := net.Link(link)
+	if l == nil || slices.Contains(plainQdiscs, l.Qdisc) {
+		return nil
+	}
+	return []journey.Assumption{{Kind: journey.TrafficControl, Objects: []string{fmt.Sprintf("%s of %s (%s)", link, of, l.Qdisc)}}}
 }
 
 // overhead is the bytes that a tunnel adds to the IP packets on its way, with the Ethernet header inside: Geneve with

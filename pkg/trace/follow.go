@@ -42,8 +42,9 @@ type run struct {
 	dpHash uint32 // selects the bucket of hashed groups
 	// fromOutside is set if the connection begins in the network outside.
 	fromOutside bool
-	replying    bool // the packet is the reply
-	length      int  // of the packets in bytes, Ethernet header included; 0: unknown
+	replying    bool           // the packet is the reply
+	length      int            // of the packets in bytes, Ethernet header included; 0: unknown
+	untaken     *journey.Cause // a zone that was too full for the connection
 	// backend is where the packet was first translated to, if anywhere.
 	backend netip.AddrPort
 }
@@ -177,6 +178,8 @@ func (r *run) visit(ctx context.Context, p location) ([]outcome, error) {
 			return nil, err
 		}
 		r.metered(&o)
+		r.meteredBy(p, leaf, &o)
+		r.uncommitted(p, leaf, &o)
 		outcomes = append(outcomes, o)
 	}
 	return outcomes, nil
@@ -378,6 +381,10 @@ func (r *run) atPort(ctx context.Context, at location, logical string, iface *to
 			}
 		}
 		assumed = r.unseen(ctx, at.node, link, lsp, t, true)
+	}
+	if need := r.length - ethernetHeader; v.Outcome == journey.Delivered && iface.MTU > 0 && need > iface.MTU {
+		v.Outcome = journey.Dropped
+		v.Because = journey.Cause{Kind: journey.LinkTooSmall, Link: iface.Name, Node: at.node.Name, Detail: fmt.Sprintf("%d of %d", need, iface.MTU)}
 	}
 	if iface.LinkState == "down" && v.Outcome == journey.Delivered {
 		v.Outcome, v.Because = journey.Dropped, journey.Cause{Kind: journey.LinkDown, Link: iface.Name, Port: name}

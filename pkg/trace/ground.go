@@ -51,13 +51,13 @@ func loss(from, to string, v journey.Verdict) (Loss, bool) {
 }
 
 // Tunnels follows an encapsulated packet from a node to each of its peers, at most the given number, and returns those
-// that are lost. From a peer that cannot be read it follows one that arrives. What cannot be looked at is not lost.
-func (g *Ground) Tunnels(ctx context.Context, n *cluster.Node, most int) ([]Loss, error) {
+// that are lost, and how many could be followed. From a peer that cannot be read it follows one that arrives. What cannot
+// be looked at is not lost.
+func (g *Ground) Tunnels(ctx context.Context, n *cluster.Node, most int) (lost []Loss, followed int, err error) {
 	v, err := g.view(ctx, n)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var lost []Loss
 	for _, port := range g.peers(v, most) {
 		to := g.cluster.Node(port.Tunnel.Chassis)
 		if to == nil {
@@ -65,7 +65,10 @@ func (g *Ground) Tunnels(ctx context.Context, n *cluster.Node, most int) ([]Loss
 		}
 		verdict, err := g.throughTunnel(ctx, v, to, port)
 		if err != nil {
-			return lost, err
+			return lost, followed, err
+		}
+		if verdict.Outcome != journey.Unknown {
+			followed++
 		}
 		if l, ok := loss(n.Name, to.Name, verdict); ok {
 			lost = append(lost, l)
@@ -74,13 +77,13 @@ func (g *Ground) Tunnels(ctx context.Context, n *cluster.Node, most int) ([]Loss
 			continue
 		}
 		if verdict, err = g.fromTunnel(ctx, v, to, port); err != nil {
-			return lost, err
+			return lost, followed, err
 		}
 		if l, ok := loss(to.Name, n.Name, verdict); ok {
 			lost = append(lost, l)
 		}
 	}
-	return lost, nil
+	return lost, followed, nil
 }
 
 // peers returns a node's tunnel ports, one for each peer, beginning with those that follow it in the alphabet: so each
@@ -180,6 +183,8 @@ func (r *run) outerWay(ctx context.Context, o *outcome) (journey.Verdict, error)
 		case o.end != nil:
 			return o.end.verdict, nil
 		case o.next == nil:
+			return journey.Verdict{Outcome: journey.Unknown}, nil
+		case slices.ContainsFunc(o.assumed, func(a journey.Assumption) bool { return a.Kind == journey.HostNetworks }):
 			return journey.Verdict{Outcome: journey.Unknown}, nil
 		case o.next.carries == nil:
 			return journey.Verdict{Outcome: journey.Delivered, Node: o.next.node.Name}, nil

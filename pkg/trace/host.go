@@ -98,7 +98,11 @@ func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Ro
 	switch route.Type {
 	case "local":
 		h.packet.SetTuple(h.tuple)
-		if h.filtered(ctx, "", "prerouting", "input") || h.unheard(ctx) {
+		if h.filtered(ctx, "", "ingress", "prerouting", "input") || h.unheard(ctx) {
+			return
+		}
+		if setting, ignored := net.IgnoresEcho(h.tuple.Dst.Is6()); ignored && !h.replying && protocolName(h.tuple.Proto) == "icmp" {
+			h.stop(journey.Dropped, journey.Cause{Kind: journey.EchoIgnored, Detail: setting})
 			return
 		}
 		if h.carries != nil {
@@ -184,9 +188,9 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 		}
 		h.packet.SetUint("nw_ttl", h.packet.Uint("nw_ttl")-1)
 	}
-	hooks := []string{"output", "postrouting"}
+	hooks := []string{"output", "postrouting", "egress"}
 	if h.link != "" {
-		hooks = []string{"prerouting", "forward", "postrouting"}
+		hooks = []string{"ingress", "prerouting", "forward", "postrouting", "egress"}
 	}
 	if h.filtered(ctx, route.Dev, hooks...) {
 		return
@@ -213,10 +217,15 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 	}
 	switch {
 	case mac == "" && unanswered(net, route.Dev, hop):
+		if why, down := h.managementDown(ctx, h.node, h.tuple.Dst); down {
+			h.stop(journey.Dropped, why)
+			return
+		}
 		h.stop(journey.Dropped, journey.Cause{Kind: journey.NeighbourFailed, Address: hop, Link: route.Dev})
 		return
 	case mac == "" && len(bridge.Uplinks) > 0:
 		mac = anyMAC
+		h.out.assume(journey.Assumption{Kind: journey.NextHopAnswers, Nodes: []string{h.node.Name}, Objects: []string{hop.String()}})
 		h.step("neighbour", hop.String(), fmt.Sprintf("the MAC address of %s is not known yet: the host asks for it, and a reply is assumed", hop))
 	case mac == "":
 		h.stop(journey.Unknown, journey.Cause{Kind: journey.NeighbourUnread, Address: hop, Link: route.Dev})

@@ -141,12 +141,22 @@ func beneath(v journey.Verdict) string {
 		return cause.Shell("ovs-appctl", "fdb/show", c.Bridge)
 	case journey.BondDown:
 		return cause.Shell("ovs-appctl", "bond/show", c.Link)
+	case journey.MirrorOutput:
+		return cause.Shell("ovs-vsctl", "list", "Mirror", c.Detail)
+	case journey.ZoneFull:
+		return "ovs-appctl dpctl/ct-get-limits"
 	case journey.PortBlocked:
 		return cause.Shell("ovs-ofctl", "show", c.Bridge)
 	case journey.TunnelNotTaken:
 		return "ovs-appctl tnl/ports/show -v"
 	case journey.SameMAC:
 		return "ip link show"
+	case journey.OwnAddress:
+		return cause.Shell("ip", "addr", "show", "to", c.Address.String())
+	case journey.GatewaySilent:
+		return cause.Shell("ip", "route", "get", c.Other.String())
+	case journey.TunnelOptions:
+		return cause.Shell("ovs-vsctl", "list", "Interface", c.Link)
 	case journey.OtherWorkload:
 		return cause.Shell("ovs-vsctl", "list", "Interface", c.Link)
 	case journey.NoMapping:
@@ -178,7 +188,10 @@ func byPlace(v journey.Verdict, port *topology.Port) string {
 	case c.Place == journey.InWorkload && port != nil && c.Workload == journey.Pod:
 		namespace, pod, _ := strings.Cut(port.Pod, "/")
 		show := insidePod[c.Kind]
-		if show == nil {
+		switch {
+		case c.Kind == journey.EchoIgnored:
+			show = []string{"sysctl", c.Detail}
+		case show == nil:
 			show = []string{"ip", "addr", "show"}
 		}
 		return cause.Shell(append([]string{"kubectl", "-n", namespace, "exec", pod, "--"}, show...)...)

@@ -45,8 +45,11 @@ type nodeView struct {
 
 	network    *node.Network
 	networkErr error
-	workloads  map[string]workload       // by the node's end of the link
-	ports      map[string]*topology.Port // by the link that carries them
+	limits     []openflow.ZoneLimit // of conntrack zones, once read
+	limitsRead bool
+
+	workloads map[string]workload       // by the node's end of the link
+	ports     map[string]*topology.Port // by the link that carries them
 }
 
 // zoneView is what is read once for all nodes of a zone.

@@ -47,6 +47,10 @@ func (r *run) encapsulate(ctx context.Context, p location, port decode.OFPort, l
 			o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, cut)}
 			return
 		}
+		if astray, ok := r.routedAstray(ctx, c, leaf, remote, o); ok {
+			o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, astray)}
+			return
+		}
 		setMAC(&frame, "eth_src", iface.MAC)
 		setMAC(&frame, "eth_dst", anyMAC)
 		if mac := to.node.macAt(ctx, remote); mac != "" {
@@ -71,6 +75,43 @@ func (r *run) encapsulate(ctx context.Context, p location, port decode.OFPort, l
 		return
 	}
 	o.next = &location{node: p.node, packet: frame, carries: c}
+}
+
+// routedAstray explains why a switch in userspace does not send to the other end of a tunnel: by its own routes, which
+// follow the kernel's, the next hop is the node itself, of another family, or silent.
+func (r *run) routedAstray(ctx context.Context, c *tunnelled, leaf ovs.Leaf, remote netip.Addr, o *outcome) (journey.Cause, bool) {
+	from, hop := c.from, leaf.Remote
+	switch {
+	case from.macAt(ctx, remote) != "" && from != c.to.node:
+		return journey.Cause{Kind: journey.OwnAddress, Node: from.Name, Address: remote, Chassis: c.to.node.Name}, true
+	case hop.IsValid() && hop.Is4() != remote.Is4():
+		return journey.Cause{Kind: journey.NoTunnelRoute, Node: from.Name, Address: remote, Detail: "none of its family"}, true
+	case !hop.IsValid() || hop == remote || !leaf.Unresolved || r.holder(hop) != nil:
+		return journey.Cause{}, false
+	case from.silent(ctx, hop):
+		return journey.Cause{Kind: journey.GatewaySilent, Node: from.Name, Address: hop, Other: remote}, true
+	}
+	o.assume(journey.Assumption{Kind: journey.NextHopAnswers, Nodes: []string{from.Name}, Objects: []string{hop.String()}})
+	return journey.Cause{}, false
+}
+
+// otherOptions reports whether the two ends of a tunnel differ in a key or UDP port that somebody set by hand.
+func (r *run) otherOptions(from, to *nodeView, out, in string) (journey.Cause, bool) {
+	_, a := r.interfaceOf(from.Name, out)
+	_, b := r.interfaceOf(to.Name, in)
+	if a == nil || b == nil {
+		return journey.Cause{}, false
+	}
+	for _, option := range []struct{ out, in string }{{"key", "key"}, {"out_key", "in_key"}, {"in_key", "out_key"}, {"dst_port", "dst_port"}} {
+		switch mine, other := a.Options[option.out], b.Options[option.in]; {
+		case mine == other:
+		case other == "" || other == "flow":
+			return journey.Cause{Kind: journey.TunnelOptions, Link: a.Name, Node: from.Name, Detail: option.out + "=" + mine}, true
+		default:
+			return journey.Cause{Kind: journey.TunnelOptions, Link: b.Name, Node: to.Name, Detail: option.in + "=" + other}, true
+		}
+	}
+	return journey.Cause{}, false
 }
 
 // outerFrame returns the outer packet of a tunnel, without MAC addresses.
@@ -111,6 +152,7 @@ func (r *run) carry(ctx context.Context, p location, walk *ovs.Walk) (outcome, e
 	var remarks []string
 	for _, leaf := range walk.Leaves {
 		o := outcome{hops: r.hops(ctx, p, leaf)}
+		r.meteredBy(p, leaf, &o)
 		remarks = append(remarks, leaf.Remarks...)
 		switch leaf.Kind {
 		case ovs.FromTunnel:
@@ -158,6 +200,11 @@ func (o *outcome) leaveBy(port string) {
 func (r *run) notPassed(ctx context.Context, p location, walk *ovs.Walk, remarks []string) journey.Cause {
 	b := r.bridgeOn(p.node.Name, p.bridge)
 	c := journey.Cause{Node: p.node.Name, Bridge: p.bridge, Kind: journey.NothingSendsItOn}
+	if b != nil {
+		if why, ok := mirrorsTo(b); ok {
+			return why
+		}
+	}
 	if len(walk.Leaves) > 0 {
 		if last, ok := stepOn(walk.Leaves[0], p.bridge); ok {
 			c.Table, c.Detail = tableText(last.Table), last.MatchText
@@ -199,6 +246,16 @@ func stepOn(leaf ovs.Leaf, bridge string) (ovs.Step, bool) {
 	return ovs.Step{}, false
 }
 
+// mirrorsTo reports whether an uplink of a bridge, or the bridge's own port, is the output of a mirror.
+func mirrorsTo(b *topology.Bridge) (journey.Cause, bool) {
+	for _, p := range b.Ports {
+		if p.Mirror != "" && (p.Role == topology.RoleUplink || p.Role == topology.RoleLocal) {
+			return journey.Cause{Kind: journey.MirrorOutput, Link: p.Name, Bridge: b.Name, Node: b.Node, Detail: p.Mirror}, true
+		}
+	}
+	return journey.Cause{}, false
+}
+
 // portRefuses reports whether the port that a packet comes in by receives nothing.
 func (r *run) portRefuses(ctx context.Context, p location) (journey.Cause, bool) {
 	_, iface := r.bridgePort(p.node.Name, p.bridge, p.port.Number)
@@ -236,8 +293,10 @@ func (r *run) uplinkRefuses(ctx context.Context, p location, b *topology.Bridge)
 			return why, true
 		}
 		for _, i := range port.Interfaces {
-			if why, ok := r.configured(ctx, p, i.Name, "NO_FWD"); ok {
-				return why, true
+			for _, setting := range []string{"NO_FWD", "NO_FLOOD"} {
+				if why, ok := r.configured(ctx, p, i.Name, setting); ok {
+					return why, true
+				}
 			}
 			if why, ok := blocked(ctx, p, i.Name); ok {
 				return why, true

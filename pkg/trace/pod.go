@@ -93,10 +93,14 @@ func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *top
 	if w.pod == nil || w.pod.Sockets == nil {
 		return []journey.Assumption{{Kind: journey.Workloads, Objects: objects}}
 	}
-	if did, _ := podFilter(w.pod, p, false, in); w.pod.Firewall == nil || did == node.FilterUnsure {
-		return []journey.Assumption{{Kind: journey.Filters, Objects: objects}}
+	var assumed []journey.Assumption
+	if slices.ContainsFunc(w.pod.Network.Rules, func(r node.Rule) bool { return r.ByTraffic() && r.Family == 4 == p.Dst.Is4() }) {
+		assumed = append(assumed, journey.Assumption{Kind: journey.RoutingRules, Objects: objects})
 	}
-	return nil
+	if did, _ := podFilter(w.pod, p, false, in); w.pod.Firewall == nil || did == node.FilterUnsure {
+		assumed = append(assumed, journey.Assumption{Kind: journey.Filters, Objects: objects})
+	}
+	return append(assumed, shapedBy(w.pod.Network, w.pod.Link.Name, port.Label())...)
 }
 
 // sends checks whether the workload behind a link would send a packet at all. It is nil if it would.
@@ -144,10 +148,18 @@ func (t *tracer) nextHop(v *nodeView, link string, pod *node.PodNet, hop netip.A
 		}
 		return journey.Cause{}, false
 	}
-	if known || !direct {
+	if pod.Link.NoARP && hop.Is4() {
+		return journey.Cause{Kind: journey.NoARP, Link: pod.Link.Name, Address: hop}, true
+	}
+	if known {
 		return journey.Cause{}, false
 	}
 	c := journey.Cause{Kind: journey.NotOnLink, Address: hop, Detail: "by a route without a gateway"}
+	if !direct {
+		c.Detail = "a gateway of its routes"
+		answered := slices.ContainsFunc(pod.Network.Neighbours, func(n node.Neighbour) bool { return n.Addr == hop && n.MAC != "" && n.State != "failed" })
+		return c, !answered
+	}
 	for _, a := range pod.Network.Addresses {
 		if a.Link == pod.Link.Name && a.Prefix.Contains(hop) {
 			c.Detail = "its address is " + a.Prefix.String()
@@ -201,6 +213,9 @@ func (t *tracer) takes(ctx context.Context, v *nodeView, link string, p packet.T
 		return verdict
 	}
 	protocol := protocolName(p.Proto)
+	if setting, ignored := w.pod.Network.IgnoresEcho(p.Dst.Is6()); ignored && !reply && protocol == "icmp" {
+		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.EchoIgnored, Detail: setting})
+	}
 	to := netip.AddrPortFrom(p.Dst, p.DstPort)
 	rules, known := w.pod.NAT()
 	if reply || protocol != "tcp" && protocol != "udp" || w.pod.Sockets == nil || !known || len(rules) > 0 || node.Receives(w.pod.Sockets, protocol, to) {
@@ -225,10 +240,10 @@ func podFilter(pod *node.PodNet, p packet.Tuple, reply, in bool) (node.FilterVer
 	f := filterPacket(p, reply)
 	if in {
 		f.In = pod.Link.Name
-		return node.Filter(pod.Firewall, f, "prerouting", "input")
+		return node.Filter(pod.Firewall, f, "ingress", "prerouting", "input")
 	}
 	f.Out = pod.Link.Name
-	return node.Filter(pod.Firewall, f, "output", "postrouting")
+	return node.Filter(pod.Firewall, f, "output", "postrouting", "egress")
 }
 
 // filterPacket returns a packet as a packet filter sees it.

@@ -66,7 +66,7 @@ func (t *tracer) openflow(ctx context.Context, ask *question, paths int) []journ
 	seen := map[string]bool{}
 	paths = max(paths, len(ask.backends))
 	for hash := uint32(1); hash <= hashesFor(paths); hash++ {
-		r := &run{tracer: t, ct: &ovs.Conntrack{}, dpHash: hash, length: ask.request.Length, fromOutside: ask.from.Kind == topology.KindExternal}
+		r := &run{tracer: t, ct: &ovs.Conntrack{Full: func(z ovs.Zone) bool { return t.zoneFull(ctx, z) }}, dpHash: hash, length: ask.request.Length, fromOutside: ask.from.Kind == topology.KindExternal}
 		b := r.connection(ctx, start, func(path string) bool {
 			known := seen[path]
 			seen[path] = true
@@ -126,6 +126,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 		r.beganAt = start.node
 	}
 	forward, err := r.follow(ctx, start)
+	r.blameZone(&forward)
 	learned := forward.learned
 	if err == nil && learned != nil {
 		r.ct.Forget() // the client's next packet starts another connection, or one that conntrack shows as new
@@ -156,6 +157,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 		return b
 	}
 	back, err := r.reply(ctx, forward, reply)
+	r.blameZone(&back)
 	b.Reply = r.direction(reply, "est,rpl", &back, err)
 	r.checkReturn(start.packet, b.Reply, back)
 	say(&b.Reply.Verdict, back.hops, back.reached, "the reply")

@@ -59,6 +59,10 @@ func (r *run) toTunnel(ctx context.Context, p location, leaf ovs.Leaf, o *outcom
 		o.end = &ending{verdict: journey.Verdict{Outcome: journey.Dropped, Node: to.Name, Because: c}}
 		return nil
 	}
+	if c, differ := r.otherOptions(p.node, v, port.Interface, in.Interface); differ {
+		o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, c)}
+		return nil
+	}
 	end := location{node: v, bridge: in.Bridge, port: packet.PortID{Number: uint32(in.Number)}, packet: r.encapsulated(p.node, v, leaf.Packet, source, remote), tunnel: tun}
 	r.encapsulate(ctx, p, port, leaf, source, remote, end, o)
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
 
 // outside takes a packet that leaves by an uplink to the node that owns its destination, or to the network outside.
@@ -25,6 +26,15 @@ func (r *run) outside(ctx context.Context, at location, link string, o *outcome)
 	if c, ok := r.inOtherVLAN(ctx, at, link); ok {
 		return stop(c)
 	}
+	if b := r.bridgeOn(at.node.Name, at.bridge); b != nil {
+		if c, cut := noUplink(b); cut {
+			return stop(c)
+		}
+	}
+	if c, ok := r.wrongHop(ctx, at, o); ok {
+		return stop(c)
+	}
+	r.shaped(ctx, at.node, link, o)
 	t, ok := at.packet.Tuple()
 	if at.carries != nil {
 		return r.toNode(ctx, at, at.carries.to.node.Node, o)
@@ -121,6 +131,35 @@ func (r *run) wrongNeighbour(ctx context.Context, at location, v *nodeView, dst 
 		return journey.Cause{}, false
 	}
 	return journey.Cause{Kind: journey.WrongNeighbour, Place: journey.OnHost, Node: at.node.Name, Address: dst, MAC: sent, Detail: has}, true
+}
+
+// wrongHop reports whether the last router on the way sends a packet to a MAC address that its next hop on the physical
+// network does not have.
+func (r *run) wrongHop(ctx context.Context, at location, o *outcome) (journey.Cause, bool) {
+	hops := o.hops
+	i := len(hops) - 1
+	for i >= 0 && hops[i].Kind != "router" {
+		i--
+	}
+	if i < 0 || at.carries != nil {
+		return journey.Cause{}, false
+	}
+	for _, s := range hops[i].Steps {
+		if !strings.HasSuffix(s.Stage, "arp_resolve") || s.Before == nil {
+			continue
+		}
+		hop, sent := cause.NextHop(s.Before), macText(at.packet, "eth_dst")
+		has, _ := r.macsOf(ctx, at.node, r.portText(at.node, s.Before.Uint("metadata"), s.Before.Uint("reg15")), hop)
+		if len(has) > 0 && sent != anyMAC && !slices.Contains(has, strings.ToLower(sent)) {
+			return journey.Cause{Kind: journey.WrongNeighbour, Node: at.node.Name, Address: hop, MAC: sent, Detail: has[0]}, true
+		}
+		if net, err := at.node.net(ctx); err == nil && len(has) == 0 && slices.ContainsFunc(net.Neighbours, func(x node.Neighbour) bool {
+			return x.Addr == hop && x.MAC != "" && !strings.EqualFold(x.MAC, sent) && sent != anyMAC // heard from, but not lately
+		}) {
+			o.assume(journey.Assumption{Kind: journey.NextHopAnswers, Nodes: []string{at.node.Name}, Objects: []string{hop.String() + " at " + sent}})
+		}
+	}
+	return journey.Cause{}, false
 }
 
 // cutOff explains why a node cannot send to an underlay address, or hear from it. If the node's kernel cannot be read,

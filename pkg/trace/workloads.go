@@ -15,22 +15,20 @@ import (
 )
 
 // Workloads looks at what is attached to a node's logical ports, at most at the given number of them, and returns what
-// keeps their packets from passing. It judges by contradictions alone: what a workload's owner may want is no loss.
-func (g *Ground) Workloads(ctx context.Context, n *cluster.Node, most int) ([]Loss, error) {
+// keeps their packets from passing, and how many it left out. It judges by contradictions alone: what a workload's owner
+// may want is no loss.
+func (g *Ground) Workloads(ctx context.Context, n *cluster.Node, most int) (lost []Loss, left int, err error) {
 	v, err := g.view(ctx, n)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	shut, err := g.shutPorts(ctx, v)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var lost []Loss
-	for _, link := range g.workloadLinks(v) {
-		if most == 0 {
-			break
-		}
-		most--
+	links := g.workloadLinks(v)
+	left = max(0, len(links)-most)
+	for _, link := range links[:len(links)-left] {
 		port := v.ports[link]
 		c, ok := g.attachment(v, link, shut)
 		if !ok {
@@ -43,7 +41,7 @@ func (g *Ground) Workloads(ctx context.Context, n *cluster.Node, most int) ([]Lo
 		l.Port = port.Name
 		lost = append(lost, l)
 	}
-	return lost, nil
+	return lost, left, nil
 }
 
 // workloadLinks returns the links of a node's bound logical ports that are not the host's own, in order.
@@ -78,10 +76,12 @@ func (g *Ground) shutPorts(ctx context.Context, v *nodeView) (map[string]string,
 
 // attachment explains why nothing passes between a workload's link and its bridge.
 func (g *Ground) attachment(v *nodeView, link string, shut map[string]string) (journey.Cause, bool) {
-	bridge, iface := g.interfaceOf(v.Name, link)
+	bridge, port, iface := g.findInterface(v.Name, func(_ *topology.Bridge, _ *topology.BridgePort, i *topology.Interface) bool { return i.Name == link })
 	switch {
 	case iface == nil || bridge.Name != v.names.Bridge:
 		return journey.Cause{}, false
+	case port.Mirror != "":
+		return journey.Cause{Kind: journey.MirrorOutput, Link: link, Bridge: bridge.Name, Node: v.Name, Detail: port.Mirror}, true
 	case shut[link] != "":
 		return journey.Cause{Kind: journey.PortBlocked, Link: link, Bridge: bridge.Name, Node: v.Name, Detail: shut[link]}, true
 	case iface.AdminState == "down":
@@ -104,6 +104,9 @@ func (g *Ground) within(ctx context.Context, v *nodeView, link string) (journey.
 	if c, ok := g.wrongEntry(ctx, v, link, w.pod); ok {
 		return found(c)
 	}
+	if hop := g.gatewayOf(port); w.pod.Link.NoARP && hop.IsValid() {
+		return found(journey.Cause{Kind: journey.NoARP, Link: w.pod.Link.Name, Address: hop})
+	}
 	if c, ok := g.tooWide(port, w.pod); ok {
 		return found(c)
 	}
@@ -114,6 +117,20 @@ func (g *Ground) within(ctx context.Context, v *nodeView, link string) (journey.
 		return found(c)
 	}
 	return journey.Cause{}, false
+}
+
+// gatewayOf returns the IPv4 address of the router on a port's switch.
+func (g *Ground) gatewayOf(port *topology.Port) netip.Addr {
+	for _, text := range port.Addresses {
+		own, err := netip.ParseAddr(text)
+		if err != nil || !own.Is4() {
+			continue
+		}
+		if gateway := g.graph.RouterPortFor(g.graph.SwitchOf(port), own); gateway != nil && len(gateway.Prefixes()) > 0 {
+			return gateway.Prefixes()[0].Addr()
+		}
+	}
+	return netip.Addr{}
 }
 
 // wrongEntry finds a permanent neighbour entry with a MAC address that nothing with its address has. The host itself may answer
@@ -191,23 +208,36 @@ func (g *Ground) others(port *topology.Port) []netip.Addr {
 	return list
 }
 
-// refusing finds a route that refuses packets to another workload of the same network.
+// refusing finds a route or rule that refuses packets to another workload of the same network.
 func (g *Ground) refusing(ctx context.Context, port *topology.Port, pod *node.PodNet) (journey.Cause, bool) {
+	var refused []netip.Prefix
 	for _, r := range pod.Network.Routes {
-		if r.Type != "blackhole" && r.Type != "unreachable" && r.Type != "prohibit" || !r.Dst.IsValid() || r.Dst.Bits() == 0 {
-			continue
+		if refusingType(r.Type) && r.Dst.IsValid() && r.Dst.Bits() > 0 {
+			refused = append(refused, r.Dst)
 		}
+	}
+	for _, r := range pod.Network.Rules {
+		if r.Refuses() && !r.ByTraffic() && r.Dst.IsValid() && r.Dst.Bits() > 0 {
+			refused = append(refused, r.Dst)
+		}
+	}
+	for _, dst := range refused {
 		for _, a := range g.others(port) {
-			if !r.Dst.Contains(a) {
+			if !dst.Contains(a) {
 				continue
 			}
 			way, err := pod.Route(ctx, node.RouteQuery{Dst: a})
-			if err == nil && way.Type == r.Type {
-				return journey.Cause{Kind: journey.RouteRefuses, Address: a, Detail: r.Type}, true
+			if err == nil && refusingType(way.Type) {
+				return journey.Cause{Kind: journey.RouteRefuses, Address: a, Detail: way.Type}, true
 			}
 		}
 	}
 	return journey.Cause{}, false
+}
+
+// refusingType reports whether routes of a type stop packets.
+func refusingType(kind string) bool {
+	return kind == "blackhole" || kind == "unreachable" || kind == "prohibit"
 }
 
 // deaf finds a packet filter that drops even the replies to what the workload itself asks, by any protocol.

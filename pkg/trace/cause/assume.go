@@ -26,6 +26,10 @@ func Assumed(a journey.Assumption) string {
 		return "the inside of " + objects
 	case journey.WithinRate:
 		return "a rate within " + objects
+	case journey.RoutingRules:
+		return "the routing rules by protocol, port or user of " + and(append(append([]string{}, a.Nodes...), a.Objects...))
+	case journey.TrafficControl:
+		return "the traffic control of " + objects
 	}
 	return string(a.Kind)
 }

@@ -10,6 +10,9 @@ type Conntrack struct {
 	zones   packet.Conntrack[Zone]
 	learned []learned // flows that learn actions would have installed
 	later   bool      // see Later
+
+	// Full reports whether a zone takes no new connections; nil: none is.
+	Full func(Zone) bool
 }
 
 // Later treats what is followed from now on as later packets: in known connections both ends have sent, and a packet
@@ -59,6 +62,9 @@ func (c *Conntrack) Look(z Zone, p packet.Tuple, nat, tcpReply bool) Tracked {
 	}
 	return t
 }
+
+// full reports whether a zone takes no new connections.
+func (c *Conntrack) full(z Zone) bool { return c.Full != nil && c.Full(z) }
 
 // translate changes the packet to now and sets the state bits for that, as the datapath does.
 func (t *Tracked) translate(now packet.Tuple) {

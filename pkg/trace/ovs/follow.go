@@ -286,7 +286,8 @@ func (r *reading) conntrack(i int, e openflow.Event) {
 		return
 	}
 	seen := r.ct.Look(zone, t, action.NAT != nil, isTCPReply(&sent))
-	if action.Commit && seen.State&packet.CTInvalid == 0 {
+	full := action.Commit && seen.Conn == nil && seen.State&packet.CTInvalid == 0 && r.ct.full(zone)
+	if action.Commit && seen.State&packet.CTInvalid == 0 && !full {
 		if seen.Conn == nil {
 			now := t
 			if action.NAT != nil {
@@ -300,7 +301,7 @@ func (r *reading) conntrack(i int, e openflow.Event) {
 		c.Label = c.Label.AndNot(event.LabelMask).Or(event.Label)
 	}
 	if step := r.stepOf(i); step >= 0 {
-		r.tracked[step] = append(r.tracked[step], Tracking{Zone: zone, State: seen.State, From: t, To: seen.Now, Commit: action.Commit})
+		r.tracked[step] = append(r.tracked[step], Tracking{Zone: zone, State: seen.State, From: t, To: seen.Now, Commit: action.Commit && !full, Full: full})
 	}
 	if e.Kind == openflow.EventCommit {
 		if before, _ := e.Flow.Tuple(); before != seen.Now {

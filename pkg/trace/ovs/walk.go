@@ -72,4 +72,5 @@ type Tracking struct {
 	State    uint32       // ct_state
 	From, To packet.Tuple // differ if the packet is translated
 	Commit   bool
+	Full     bool // the connection would have been committed, but the zone takes none
 }

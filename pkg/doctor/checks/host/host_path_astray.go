@@ -19,8 +19,9 @@ var HostPathAstray = &doctor.Check{
 	Category: "node-os",
 	Doc: `A host sends packets for another node or its pods astray
 
-A permanent neighbour entry of the host has a MAC address that the other node does not have, or a route
-or rule refuses packets to another node or to the pods that it should reach.`,
+A permanent neighbour entry of the host has a MAC address that the other node, or OVN's router, does not have, or a
+route or rule refuses packets to another node or to the pods that it should reach, or sends them to a next hop that
+does not answer.`,
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		var all []*doctor.Node
@@ -29,7 +30,10 @@ or rule refuses packets to another node or to the pods that it should reach.`,
 		}
 		for _, n := range all {
 			wrongNeighbours(p, n, all)
+			wrongRouter(p, n)
 			refusingRoutes(p, n)
+			silentHops(p, n)
+			otherWay(p, n)
 		}
 	},
 }
@@ -61,6 +65,131 @@ func wrongNeighbours(p *doctor.Pass, n *doctor.Node, all []*doctor.Node) {
 		}
 	}
 }
+
+// wrongRouter reports permanent entries for OVN's router on the host's port of the overlay.
+func wrongRouter(p *doctor.Pass, n *doctor.Node) {
+	link, err := facts.PodLinkOf(n.Host)
+	if err != nil || link == nil {
+		return
+	}
+	g, err := facts.GraphOf(p.Deployment)
+	if err != nil {
+		return
+	}
+	for _, entry := range n.Net.Neighbours {
+		if entry.Link != link.Link || entry.State != "permanent" || entry.MAC == "" {
+			continue
+		}
+		for _, port := range g.PortsAt(entry.Addr) {
+			if port.Kind != topology.RouterPort || len(port.MACs) == 0 || slices.ContainsFunc(port.MACs, func(mac string) bool { return strings.EqualFold(mac, entry.MAC) }) {
+				continue
+			}
+			p.Report(doctor.Finding{
+				Object: doctor.NodeObject(n.Name),
+				Reason: "router-neighbour",
+				Also:   []doctor.Object{doctor.PortObject(port.Name), doctor.LinkObject(n.Host, entry.Link)},
+				Title:  fmt.Sprintf("%s sends packets for the pods to %s, but router port %s has %s at %s", n.Name, entry.MAC, port.Name, entry.Addr, port.MACs[0]),
+				Evidence: []doctor.Evidence{
+					doctor.Neighbours(entry.Link).On(n.Name).Says(fmt.Sprintf("%s lladdr %s PERMANENT", entry.Addr, entry.MAC)),
+					doctor.NB("Logical_Router_Port", port.Name).Says("mac=" + port.MACs[0]),
+				},
+				Cause:  "the entry was added by hand or by a tool, or the router port has another MAC address since",
+				Effect: "what this host sends to pods is lost: probes of pods, services from the host",
+				Fix:    catalog.DeleteNeighbour.With(entry.Link, entry.Addr.String()),
+			})
+		}
+	}
+}
+
+// silentHops reports routes in use whose next hop does not answer while the kernel asks for it. That it did not the last time is no
+// proof: the entry stays until the route is used again.
+func silentHops(p *doctor.Pass, n *doctor.Node) {
+	for _, r := range n.Net.Routes {
+		silent := slices.ContainsFunc(n.Net.Neighbours, func(x node.Neighbour) bool {
+			return x.Addr == r.Via && x.Link == r.Dev && (x.State == "failed" || x.State == "incomplete")
+		})
+		if !r.Via.IsValid() || !silent || r.Table != mainTable || !r.Dst.IsValid() {
+			continue
+		}
+		to := r.Dst.Addr()
+		if r.Dst.Bits() == 0 {
+			to = somewhere[to.Is6()]
+		}
+		way, err := n.Node().Route(p.Context(), node.RouteQuery{Dst: to})
+		if err != nil || way.Via != r.Via || way.Dev != r.Dev {
+			continue
+		}
+		dst := r.Dst.String()
+		if r.Dst.Bits() == 0 {
+			dst = "default"
+		}
+		if !asking(n.Net, r) {
+			p.Unknown(doctor.NodeObject(n.Name), fmt.Errorf("%s has a route for %s by %s, which did not answer the last time: run ping -c1 %s on %s, then check again", n.Name, dst, r.Via, r.Via, n.Name))
+			continue
+		}
+		p.Report(doctor.Finding{
+			Object: doctor.NodeObject(n.Name),
+			Reason: "gateway-silent",
+			Also:   []doctor.Object{doctor.LinkObject(n.Host, r.Dev)},
+			Title:  fmt.Sprintf("%s sends packets for %s to %s, which does not answer", n.Name, dst, r.Via),
+			Evidence: []doctor.Evidence{
+				doctor.Routes().On(n.Name).Says(fmt.Sprintf("%s via %s dev %s", dst, r.Via, r.Dev)),
+				doctor.Neighbours(r.Dev).On(n.Name).Says(r.Via.String() + " INCOMPLETE"),
+			},
+			Cause:  "the route leads to an address that no host has, or that host is down",
+			Effect: "what this host sends by this route is lost",
+			Next:   "on " + n.Name + ": " + fixes.Command("ping -c1 %s", r.Via.String()) + "; if no host should have it: " + fixes.Command("ip route del %s via %s dev %s", dst, r.Via.String(), r.Dev),
+		})
+	}
+}
+
+// asking reports whether the kernel is asking for a route's next hop.
+func asking(net *node.Network, r node.Route) bool {
+	return slices.ContainsFunc(net.Neighbours, func(x node.Neighbour) bool { return x.Addr == r.Via && x.Link == r.Dev && x.State == "incomplete" })
+}
+
+// otherWay reports a route of the host that takes packets for pods of the overlay elsewhere than to its port there.
+func otherWay(p *doctor.Pass, n *doctor.Node) {
+	link, err := facts.PodLinkOf(n.Host)
+	if err != nil || link == nil || link.Link == "" {
+		return
+	}
+	for _, r := range n.Net.Routes {
+		within := func(x facts.PodNetwork) bool {
+			return r.Dst.IsValid() && x.Prefix.Overlaps(r.Dst) && r.Dst.Bits() > x.Prefix.Bits()
+		}
+		if r.Type != "unicast" || r.Dev == "" || r.Dev == link.Link || r.Table != mainTable || !slices.ContainsFunc(link.Pods, within) {
+			continue
+		}
+		for _, to := range targets(p, n) {
+			if to.on.Kind == "node" || !r.Dst.Contains(to.address) {
+				continue
+			}
+			way, err := n.Node().Route(p.Context(), node.RouteQuery{Dst: to.address})
+			if err != nil || way.Type != "unicast" || way.Dev != r.Dev {
+				break
+			}
+			text := fmt.Sprintf("%s via %s dev %s", r.Dst, r.Via, r.Dev)
+			p.Report(doctor.Finding{
+				Object:   doctor.NodeObject(n.Name),
+				Reason:   "other-way",
+				Also:     []doctor.Object{to.on, doctor.LinkObject(n.Host, r.Dev)},
+				Title:    fmt.Sprintf("%s sends packets for %s by %s, not by %s: %s", n.Name, to.what, r.Dev, link.Link, text),
+				Evidence: []doctor.Evidence{doctor.Routes().On(n.Name).Says(text), {Source: doctor.Link(link.Link), Says: link.Why}},
+				Cause:    "the route was added by hand or by a tool, and is more specific than the one to the overlay",
+				Effect:   "what this host itself sends to these pods does not get to the overlay: probes of pods, services from the host",
+				Next:     "on " + n.Name + ": " + fixes.Command("ip route del %s dev %s", r.Dst.String(), r.Dev),
+			})
+			break
+		}
+	}
+}
+
+// mainTable is the routing table that routes are in unless they say otherwise.
+const mainTable = 254
+
+// somewhere are addresses of no network (RFC 5737, RFC 3849), by whether of IPv6: only a default route leads there.
+var somewhere = map[bool]netip.Addr{false: netip.MustParseAddr("192.0.2.1"), true: netip.MustParseAddr("2001:db8::1")}
 
 // connected reports whether an entry is for an address of a network that its link is in.
 func connected(net *node.Network, entry node.Neighbour) bool {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
@@ -25,13 +26,23 @@ neighbours of pods on other nodes, a route that refuses another pod, a packet fi
 	Causes: []string{"vswitchd-not-running", "pod-veth-vanished", "port-no-such-device", "pod-address-mismatch", "duplicate-iface-id-local", "integration-bridge-empty"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
+		pods, unread := 0, error(nil)
 		for _, h := range p.Hosts {
-			lost, ok := doctor.Need(p, doctor.NodeObject(h.Name), func() ([]trace.Loss, error) { return podLosses(h) })
-			for i := range lost {
-				if ok {
-					podBroken(p, h, &lost[i])
-				}
+			looked, ok := doctor.Need(p, doctor.NodeObject(h.Name), func() (podsLooked, error) { return lookAtPods(h) })
+			if !ok {
+				continue
 			}
+			pods += looked.read
+			unread = cmp.Or(unread, looked.unread)
+			for i := range looked.lost {
+				podBroken(p, h, &looked.lost[i])
+			}
+			if looked.left > 0 {
+				p.Unknown(doctor.NodeObject(h.Name), fmt.Errorf("%d pods of %s were not looked at: run ovnctl doctor on %s", looked.left, h.Name, h.Name))
+			}
+		}
+		if pods == 0 && unread != nil {
+			p.Skip("no pod's own network can be read: " + unread.Error())
 		}
 	},
 }
@@ -42,28 +53,44 @@ const (
 	podsFar  = 40
 )
 
-// podLosses looks at the workloads of a host.
-func podLosses(h *snapshot.Host) ([]trace.Loss, error) {
-	return snapshot.Derive(h, "pods", func() ([]trace.Loss, error) {
+// podsLooked is what was seen of a host's workloads.
+type podsLooked struct {
+	lost   []trace.Loss
+	read   int   // whose own network was read
+	left   int   // that were not looked at, as there are too many
+	unread error // why the network of one could not be read
+}
+
+// lookAtPods looks at the workloads of a host.
+func lookAtPods(h *snapshot.Host) (podsLooked, error) {
+	return snapshot.Derive(h, "pods", func() (looked podsLooked, err error) {
 		d, n := h.Deployment(), facts.SwitchingOn(h)
 		if n == nil {
-			return nil, nil
+			return looked, nil
 		}
 		g, err := facts.GraphOf(d)
 		if err != nil {
-			return nil, err
+			return looked, err
 		}
 		most := podsFar
 		if h.Local {
 			most = podsHere
 		}
 		ground := trace.NewGround(d.Cluster(), g)
-		ground.ReadPods(func(_ *cluster.Node, link string) (*node.PodNet, error) { return h.Pod(link) })
-		lost, err := ground.Workloads(d.Context(), n, most)
+		ground.ReadPods(func(_ *cluster.Node, link string) (*node.PodNet, error) {
+			pod, err := h.Pod(link)
+			if err != nil {
+				looked.unread = err
+			} else {
+				looked.read++
+			}
+			return pod, err
+		})
+		looked.lost, looked.left, err = ground.Workloads(d.Context(), n, most)
 		if d.Context().Err() == nil {
 			err = nil // what cannot be read is reported by other checks
 		}
-		return lost, err
+		return looked, err
 	})
 }
 
@@ -86,6 +113,11 @@ func podBroken(p *doctor.Pass, h *snapshot.Host, l *trace.Loss) {
 		source = doctor.Command(fixes.Command("ovs-ofctl show %s", c.Bridge)).On(h.Name)
 		f.Cause = "it was set with ovs-ofctl mod-port, and stays so until ovs-vswitchd starts again"
 		f.Next = "on " + h.Name + ": " + fixes.Command("ovs-ofctl mod-port %s %s %s", c.Bridge, c.Link, map[string]string{"NO_RECV": "receive", "NO_FWD": "forward"}[c.Detail])
+	case journey.MirrorOutput:
+		f.Concern(doctor.LinkObject(h, c.Link))
+		source = doctor.OVS("Mirror", c.Detail).On(h.Name)
+		f.Cause = "the mirror was added, or its output chosen, by hand or by a tool"
+		f.Next = "on " + h.Name + ": " + fixes.Command("ovs-vsctl clear mirror %s output_port", c.Detail) + ", or choose a port that carries nothing else"
 	case journey.LinkDown:
 		f.Concern(doctor.LinkObject(h, c.Link))
 		source = doctor.Link(c.Link).On(h.Name)
@@ -95,6 +127,9 @@ func podBroken(p *doctor.Pass, h *snapshot.Host, l *trace.Loss) {
 		source = doctor.Neighbours("eth0").InPod()
 		f.Effect = "packets from the pod to " + c.Address.String() + ", or beyond it, are lost"
 		f.Next = "in the pod: " + fixes.Command("ip neighbour del %s dev eth0", c.Address.String()) + ", or recreate the pod"
+	case journey.NoARP:
+		f.Effect = "the pod sends nothing over IPv4 to anybody"
+		f.Next = "in the pod: " + fixes.Command("ip link set %s arp on", c.Link) + ", or recreate the pod"
 	case journey.NotOnLink:
 		f.Effect = "the pod does not reach pods of other switches, " + c.Address.String() + " among them"
 		f.Next = "recreate the pod: its address has the length of another network"

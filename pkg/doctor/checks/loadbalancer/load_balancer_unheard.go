@@ -31,13 +31,23 @@ on the backend's port: connections are reset.`,
 			return
 		}
 		ground := trace.NewGround(p.Cluster(), g)
-		ground.ReadPods(readFew(p))
+		few := &fewPods{Pass: p, of: map[string]int{}}
+		ground.ReadPods(few.read)
 		found, err := ground.Unheard(p.Context(), facts.Switching(p.Deployment))
 		if err != nil {
 			p.Unknown(doctor.NorthboundObject, err)
+			return
 		}
 		for _, u := range found {
 			unheard(p, u)
+		}
+		switch {
+		case few.count > 0 && few.unread != nil:
+			p.Unknown(doctor.NorthboundObject, fmt.Errorf("%d of %d pods behind load balancers could not be looked into: %w", few.failed, few.failed+few.count, few.unread))
+		case few.count == 0 && few.unread != nil:
+			p.Skip("no pod behind a load balancer can be looked into: " + few.unread.Error())
+		case few.count == 0:
+			p.Skip("no load balancer for TCP has backends in the pods of nodes that can be read")
 		}
 	},
 }
@@ -47,16 +57,27 @@ const farPods = 40
 
 var errEnough = errors.New("enough pods of this node were read")
 
-// readFew reads pods as the other checks do, and of remote nodes only some.
-func readFew(p *doctor.Pass) func(*cluster.Node, string) (*node.PodNet, error) {
-	read := map[string]int{}
-	return func(n *cluster.Node, link string) (*node.PodNet, error) {
-		h := p.Host(n.Name)
-		if read[n.Name]++; h == nil || !h.Local && read[n.Name] > farPods {
-			return nil, errEnough
-		}
-		return h.Pod(link)
+// fewPods reads pods as the other checks do, and of remote nodes only some.
+type fewPods struct {
+	*doctor.Pass
+	of            map[string]int // by node
+	count, failed int
+	unread        error // why one could not be read
+}
+
+func (f *fewPods) read(n *cluster.Node, link string) (*node.PodNet, error) {
+	h, err := f.Host(n.Name), errEnough
+	var pod *node.PodNet
+	if f.of[n.Name]++; h != nil && (h.Local || f.of[n.Name] <= farPods) {
+		pod, err = h.Pod(link)
 	}
+	if err != nil {
+		f.failed++
+		f.unread = err
+		return nil, err
+	}
+	f.count++
+	return pod, nil
 }
 
 func unheard(p *doctor.Pass, u trace.Unheard) {

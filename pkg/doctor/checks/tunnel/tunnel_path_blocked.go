@@ -33,23 +33,28 @@ and in again on the other node.`,
 // peersFollowed is how many peers of a node are sent a packet.
 const peersFollowed = 6
 
-// tunnelLosses follows the tunnels of all nodes that can be read.
-func tunnelLosses(d *snapshot.Deployment) ([]trace.Loss, error) {
-	return snapshot.Derive(d, "tunnels", func() ([]trace.Loss, error) {
+// tunnelsFollowed is what became of the packets in tunnels.
+type tunnelsFollowed struct {
+	lost  []trace.Loss
+	count int
+}
+
+// followTunnels follows the tunnels of all nodes that can be read.
+func followTunnels(d *snapshot.Deployment) (tunnelsFollowed, error) {
+	return snapshot.Derive(d, "tunnels", func() (all tunnelsFollowed, err error) {
 		g, err := facts.GraphOf(d)
 		if err != nil {
-			return nil, err
+			return all, err
 		}
 		ground := trace.NewGround(d.Cluster(), g)
-		var lost []trace.Loss
 		for _, n := range facts.Switching(d) {
-			found, err := ground.Tunnels(d.Context(), n, peersFollowed)
+			lost, count, err := ground.Tunnels(d.Context(), n, peersFollowed)
 			if err != nil && d.Context().Err() != nil {
-				return nil, err
+				return all, err
 			}
-			lost = append(lost, found...) // what cannot be read is reported by other checks
+			all.lost, all.count = append(all.lost, lost...), all.count+count // what cannot be read is reported by other checks
 		}
-		return lost, nil
+		return all, nil
 	})
 }
 
@@ -58,10 +63,15 @@ func tunnelPaths(p *doctor.Pass) {
 		p.Skip("no node that runs OVN can be read from here")
 		return
 	}
-	lost, ok := doctor.Need(p, doctor.Object{}, func() ([]trace.Loss, error) { return tunnelLosses(p.Deployment) })
+	followed, ok := doctor.Need(p, doctor.Object{}, func() (tunnelsFollowed, error) { return followTunnels(p.Deployment) })
 	if !ok {
 		return
 	}
+	if followed.count == 0 {
+		p.Skip("no tunnel packet can be followed here: there is no tunnel, or the bridges and hosts that it crosses cannot be read")
+		return
+	}
+	lost := followed.lost
 	if encrypted(p) { // then filters that let only ESP pass are right
 		lost = slices.DeleteFunc(slices.Clone(lost), func(l trace.Loss) bool { return l.Because.Kind == journey.Filtered })
 	}
@@ -184,6 +194,8 @@ func sourceOf(c journey.Cause) doctor.Source {
 	switch c.Kind {
 	case journey.VLANMismatch:
 		return doctor.OVS("Port", c.Link)
+	case journey.MirrorOutput:
+		return doctor.OVS("Mirror", c.Detail)
 	case journey.PortBlocked:
 		return doctor.Command(fixes.Command("ovs-ofctl show %s", c.Bridge))
 	case journey.BondDown:
@@ -196,6 +208,12 @@ func sourceOf(c journey.Cause) doctor.Source {
 		return doctor.Links()
 	case journey.Filtered:
 		return doctor.Command("nft list ruleset")
+	case journey.OwnAddress:
+		return doctor.Command("ip address show")
+	case journey.GatewaySilent:
+		return doctor.Reply("ovs-vswitchd", "ovs/route/show")
+	case journey.TunnelOptions:
+		return doctor.OVS("Interface", c.Link)
 	case journey.RouteRefuses, journey.NoTunnelRoute:
 		return doctor.Routes()
 	}
@@ -208,8 +226,10 @@ func wayOut(c journey.Cause) string {
 	switch c.Kind {
 	case journey.VLANMismatch:
 		return on + fixes.Command("ovs-vsctl remove port %s tag %s", c.Link, c.Detail) + ", unless the network expects that VLAN: then tag the other ports, too"
+	case journey.MirrorOutput:
+		return on + fixes.Command("ovs-vsctl clear mirror %s output_port", c.Detail) + ", or choose a port that carries nothing else"
 	case journey.PortBlocked:
-		if setting, ok := map[string]string{"NO_RECV": "receive", "NO_FWD": "forward"}[c.Detail]; ok {
+		if setting, ok := map[string]string{"NO_RECV": "receive", "NO_FWD": "forward", "NO_FLOOD": "flood"}[c.Detail]; ok {
 			return on + fixes.Command("ovs-ofctl mod-port %s %s %s", c.Bridge, c.Link, setting)
 		}
 		return on + fixes.Command("ovs-appctl stp/show %s", c.Bridge) + "; a port of a host needs no spanning tree: " + fixes.Command("ovs-vsctl set bridge %s stp_enable=false rstp_enable=false", c.Bridge)
@@ -226,6 +246,13 @@ func wayOut(c journey.Cause) string {
 		return on + fixes.Command("ip neighbour show %s", c.Address.String()) + "; ovs-appctl tnl/neigh/show; if it is in the latter alone: ovs-appctl tnl/neigh/flush; if another host has the address, take it away there"
 	case journey.SameMAC:
 		return "give one of the two another MAC address: ovs-vsctl set bridge BRIDGE other_config:hwaddr=MAC, or ip link set LINK address MAC"
+	case journey.OwnAddress:
+		return on + fixes.Command("ip address show to %s", c.Address.String()) + "; remove it there"
+	case journey.GatewaySilent:
+		return on + fixes.Command("ip route get %s", c.Other.String()) + "; ovs-appctl ovs/route/show; remove the route by " + c.Address.String()
+	case journey.TunnelOptions:
+		option, _, _ := strings.Cut(c.Detail, "=")
+		return on + fixes.Command("ovs-vsctl remove Interface %s options %s", c.Link, option) + "; ovn-controller writes its own again once it runs"
 	case journey.Filtered:
 		return on + "let UDP port 6081 (Geneve) or 4789 (VXLAN) through"
 	case journey.RouteRefuses, journey.NoTunnelRoute:
