@@ -11,21 +11,22 @@ import (
 
 // Northbound is the CMS's configuration except load balancers and policies: one consistent read of OVN_Northbound.
 type Northbound struct {
-	Globals        []nb.Global
-	Connections    []nb.Connection
-	SSL            []nb.SSL
-	Switches       []nb.LogicalSwitch
-	SwitchPorts    []nb.LogicalSwitchPortBrief
-	Routers        []nb.LogicalRouter
-	RouterPorts    []nb.LogicalRouterPort
-	GatewayChassis []nb.GatewayChassis
-	HAGroups       []nb.HAChassisGroup
-	HAChassis      []nb.HAChassis
-	StaticRoutes   []nb.StaticRoute
-	Policies       []nb.Policy
-	NAT            []nb.NAT
-	DHCPOptions    []nb.DHCPOptions
-	BFD            []nb.BFD
+	Globals           []nb.Global
+	Connections       []nb.Connection
+	SSL               []nb.SSL
+	Switches          []nb.LogicalSwitch
+	SwitchPorts       []nb.LogicalSwitchPortBrief
+	Routers           []nb.LogicalRouter
+	RouterPorts       []nb.LogicalRouterPort
+	GatewayChassis    []nb.GatewayChassis
+	HAGroups          []nb.HAChassisGroup
+	HAChassis         []nb.HAChassis
+	StaticRoutes      []nb.StaticRoute
+	Policies          []nb.Policy
+	NAT               []nb.NAT
+	DHCPOptions       []nb.DHCPOptions
+	BFD               []nb.BFD
+	StaticMACBindings []nb.StaticMACBinding
 }
 
 // Balancers is the load balancing part of OVN_Northbound.

@@ -22,7 +22,8 @@ var StaticRouteOrNATUnrealised = &doctor.Check{
 
 ovn-northd writes no flows for a route or policy whose next hop is in none of the router's
 networks, nor for NAT on a router without a gateway. Only its log shows that. NAT of a port to an
-address that the port does not have translates to nobody.`,
+address that the port does not have translates to nobody, and a next hop that no port of the switch
+has answers nobody.`,
 	Causes: []string{"gateway-router-without-chassis", "dgp-chassis-not-bound", "dangling-router-link"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
@@ -125,6 +126,7 @@ func (u *unrealised) route(r *nb.LogicalRouter, n *routerNetworks, route *nb.Sta
 		why, next = fmt.Sprintf("no port of the router uses route table %s", t), "set the table on the port through which packets arrive: ovn-nbctl lrp-set-options ROUTER-PORT route_table="+t
 	}
 	if why == "" {
+		u.deadHop(r, n, f, "route", "the route to "+route.IPPrefix, route.Nexthop)
 		return
 	}
 	f.Title = fmt.Sprintf("the route to %s on router %s has no effect", route.IPPrefix, doctor.RouterLabel(r))
@@ -176,6 +178,53 @@ func (u *unrealised) whyNoRoute(r *nb.LogicalRouter, n *routerNetworks, route *n
 	return "", "" // newer releases can route IPv4 via an IPv6 next hop, too
 }
 
+// deadHop reports a next hop that can be on one switch alone, whose ports all have known addresses, and none has it.
+func (u *unrealised) deadHop(r *nb.LogicalRouter, n *routerNetworks, f doctor.Finding, reason, what, text string) {
+	hop, err := netip.ParseAddr(text)
+	if err != nil || hop.IsLinkLocalUnicast() {
+		return
+	}
+	var on *nb.LogicalSwitch
+	for _, rp := range n.ports {
+		if !slices.ContainsFunc(facts.Networks(rp), func(p netip.Prefix) bool { return p.Contains(hop) }) {
+			continue
+		}
+		s := u.l.SwitchAt(rp.Name)
+		if s == nil || on != nil && s != on || u.mayAnswer(s, hop) {
+			return
+		}
+		on = s
+	}
+	if on == nil {
+		return
+	}
+	f.Reason, f.Result = reason+"-next-hop", doctor.Warning
+	f.Title = fmt.Sprintf("%s on router %s leads to %s, which no port of switch %s has", what, doctor.RouterLabel(r), hop, on.Name)
+	f.Evidence = append(f.Evidence, doctor.NB("Logical_Switch", on.Name).Says("no port with "+text+", and none with unknown addresses"))
+	f.Cause = "what had the address is gone, or the next hop was mistyped"
+	f.Effect = "packets that take it are lost; of several next hops, those that are sent to this one"
+	f.Next = "set another next hop, or delete the row: ovn-nbctl lr-route-list " + r.Name + "; ovn-nbctl lr-policy-list " + r.Name
+	u.Report(f)
+}
+
+// mayAnswer reports whether something on a switch may answer for an address. What is missing between zones is a finding of its
+// own.
+func (u *unrealised) mayAnswer(s *nb.LogicalSwitch, a netip.Addr) bool {
+	if s.OtherConfig["interconn-ts"] != "" {
+		return true
+	}
+	for _, p := range u.l.PortsOf[s.UUID] {
+		if (p.Type != "" && p.Type != "router" && p.Type != "localport") || p.Addresses.Has("unknown") || p.Options["arp_proxy"] != "" || doctor.HasIP(p, a) {
+			return true
+		}
+		rp := u.l.RouterPort[facts.RouterPortOf(p)]
+		if p.Type == "router" && (rp == nil || slices.ContainsFunc(facts.Networks(rp), func(x netip.Prefix) bool { return x.Addr() == a })) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(u.l.NAT, func(n nb.NAT) bool { return n.ExternalIP == a.String() })
+}
+
 func hasFamily(rp *nb.LogicalRouterPort, a netip.Addr) bool {
 	return slices.ContainsFunc(facts.Networks(rp), func(n netip.Prefix) bool { return n.Addr().Is4() == a.Is4() })
 }
@@ -194,6 +243,9 @@ func (u *unrealised) policy(r *nb.LogicalRouter, n *routerNetworks, policy *nb.P
 		}
 	}
 	if len(lost) == 0 {
+		for _, hop := range hops {
+			u.deadHop(r, n, f, "policy", fmt.Sprintf("routing policy %d", policy.Priority), hop)
+		}
 		return
 	}
 	f.Title = fmt.Sprintf("routing policy %d of router %s has no effect", policy.Priority, doctor.RouterLabel(r))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -146,6 +147,7 @@ func drifted(p *doctor.Pass, c *doctor.Chassis) drifts {
 	}
 	found := drifts{}
 	portDrift(c, t, found)
+	tunnelDrift(c, t, found)
 	if errLearned != nil {
 		p.Unknown(doctor.SouthboundObject, errLearned)
 	} else {
@@ -233,6 +235,20 @@ func portDrift(c *doctor.Chassis, t *flowTable, found drifts) {
 		in, ok := f.Match.Field("in_port")
 		if port := local[in.Port.Number]; ok && port != "" && f.Cookie == 0 && table(f) == 0 {
 			found[driftKey{kind: foreign, of: f.Match.String()}] = drift{port: port, seen: doctor.Evidence{Source: doctor.Flows(c.Bridge).On(c.Name), Says: f.String()}}
+		}
+	}
+}
+
+// tunnelDrift looks for a flow that takes the packets of each tunnel to a chassis.
+func tunnelDrift(c *doctor.Chassis, t *flowTable, found drifts) {
+	for _, i := range c.OVS.BridgeInterfaces() {
+		number := uint32(i.OFNumber())
+		if !facts.IsTunnel(i.Type) || i.Port.ExternalIDs["ovn-chassis-id"] == "" || i.Bridge.Name != c.Bridge || number == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(t.all, func(f openflow.FlowEntry) bool { return takesFrom(&f, number) }) {
+			found[driftKey{kind: noInput, of: "tunnel " + i.Name}] = drift{
+				seen: doctor.OVS("Interface", i.Name).On(c.Name).Says(fmt.Sprintf("no flow of table 0 matches in_port=%d: what arrives in the tunnel is dropped", number))}
 		}
 	}
 }

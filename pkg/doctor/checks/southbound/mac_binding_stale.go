@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -42,6 +43,7 @@ and interfaces.`,
 			if len(learned.MACBindings) > 0 {
 				staleNeighbours(p, z, south, learned.MACBindings)
 			}
+			wrongStatic(p, z, south, learned.MACBindings)
 			if len(learned.FDB) > 0 {
 				staleFDB(p, z, south, learned.FDB)
 			}
@@ -175,6 +177,42 @@ func staleNeighbours(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southboun
 			continue
 		}
 		p.Report(staleNeighbour(z, south, row, port, differs[sure]))
+	}
+}
+
+// wrongStatic reports static neighbours whose address something else answers for. Without override, they count only
+// where nothing is learned.
+func wrongStatic(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, learned []sb.MACBinding) {
+	north, err := z.Northbound()
+	if err != nil || len(north.StaticMACBindings) == 0 {
+		return
+	}
+	on, named := segments(p, south)
+	for row := range doctor.Each(north.StaticMACBindings) {
+		ip, err := netip.ParseAddr(row.IP)
+		port := named[row.LogicalPort]
+		superseded := !row.OverrideDynamicMAC && slices.ContainsFunc(learned, func(m sb.MACBinding) bool { return m.LogicalPort == row.LogicalPort && m.IP == row.IP })
+		if err != nil || port == nil || superseded {
+			continue
+		}
+		peer := named[port.Options["peer"]]
+		if peer == nil || on[peer.Datapath] == nil {
+			continue
+		}
+		seen := slices.DeleteFunc(on[peer.Datapath].sightings(ip, port), func(s sighting) bool { return !s.sure })
+		if len(seen) == 0 || slices.ContainsFunc(seen, func(s sighting) bool { return s.mac == strings.ToLower(row.MAC) }) {
+			continue
+		}
+		p.Report(doctor.Finding{
+			Object:   doctor.Object{Kind: "MAC binding", Name: row.LogicalPort + " " + row.IP},
+			Reason:   "static",
+			Also:     []doctor.Object{doctor.PortObject(row.LogicalPort)},
+			Title:    fmt.Sprintf("router port %s has %s statically at %s, but its MAC address is %s", row.LogicalPort, row.IP, row.MAC, seen[0].mac),
+			Evidence: []doctor.Evidence{doctor.NBRow("Static_MAC_Binding", row.UUID, "logical_port=%s ip=%s mac=%s override_dynamic_mac=%t", row.LogicalPort, row.IP, row.MAC, row.OverrideDynamicMAC), seen[0].evidence},
+			Cause:    "the row was written for another MAC address, and nothing corrects it: a static one is not relearned",
+			Effect:   fmt.Sprintf("packets that the router sends to or through %s are lost", row.IP),
+			Next:     fixes.Command("ovn-nbctl static-mac-binding-del %s %s", row.LogicalPort, row.IP),
+		})
 	}
 }
 
