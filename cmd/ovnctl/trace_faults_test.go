@@ -30,14 +30,15 @@ type fault struct {
 type faultAsk struct {
 	tracePair
 	// says is the outcome where ovnctl cannot know what the packets do; empty: what the packets do.
-	says  journey.Outcome
-	cause string // a part of the cause, or with a packet that is delivered, of the whole answer
-	next  string // a part of the next command
-	args  []string
-	alone bool // without a way to other nodes
-	rare  bool // only some of the packets meet it
-	lost  bool // the packets are lost although says is another outcome
-	code  int  // the exit code where it is not that of the outcome
+	says   journey.Outcome
+	cause  string // a part of the cause, or with a packet that is delivered, of the whole answer
+	next   string // a part of the next command
+	args   []string
+	alone  bool // without a way to other nodes
+	rare   bool // only some of the packets meet it
+	length int  // of the packets, echo requests, Ethernet header included; 0: small ones
+	lost   bool // the packets are lost although says is another outcome
+	code   int  // the exit code where it is not that of the outcome
 	// should is what the logical flows say; empty: that is not looked at.
 	should journey.Outcome
 }
@@ -111,14 +112,14 @@ func (a faultAsk) check(ctx context.Context, t *testing.T, d *traceDraw) {
 	text := got.text(d, a.tracePair) // before packets change anything
 	want := a.says
 	if a.lost {
-		if truth, err := d.truth(ctx, a.tracePair); err != nil || truth == journey.Delivered {
+		if truth, err := a.truth(ctx, d); err != nil || truth == journey.Delivered {
 			t.Errorf("%s: the fault loses nothing: %s, %v", a.tracePair, truth, err)
 		}
 	}
 	if want == "" {
-		truth, err := d.truth(ctx, a.tracePair)
+		truth, err := a.truth(ctx, d)
 		for tries := 5; err == nil && a.rare && truth == journey.Delivered && tries > 0; tries-- {
-			truth, err = d.truth(ctx, a.tracePair)
+			truth, err = a.truth(ctx, d)
 		}
 		if err != nil {
 			t.Errorf("%s: %v", a.tracePair, err)
@@ -154,6 +155,23 @@ func (a faultAsk) check(ctx context.Context, t *testing.T, d *traceDraw) {
 	if took > 15*time.Second {
 		t.Errorf("%s: took %s", a.tracePair, took)
 	}
+}
+
+// truth is what becomes of the packets, of the length that is asked about.
+func (a faultAsk) truth(ctx context.Context, d *traceDraw) (journey.Outcome, error) {
+	if a.length == 0 {
+		return d.truth(ctx, a.tracePair)
+	}
+	to, ok := d.lab.Topology.Pod(a.to)
+	if !ok {
+		return "", fmt.Errorf("%s is no pod", a.to)
+	}
+	const headers = 14 + 20 + 8 // Ethernet, IPv4, ICMP
+	_, err := d.lab.Run(ctx, a.from, "ping", "-q", "-c2", "-i0.2", "-W1", "-Mdo", "-s", fmt.Sprint(a.length-headers), to.IPv4.Addr().String())
+	if err != nil {
+		return journey.Dropped, nil //nolint:nilerr // ping's exit code says that nothing came back
+	}
+	return journey.Delivered, nil
 }
 
 // lays reports whether the logical flows' outcome is beside that of the nodes, with a note where it is another.
