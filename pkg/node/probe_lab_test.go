@@ -4,12 +4,16 @@ package node
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The filter finds the mark at every even offset, with each of the words, and nothing else: in packets that a raw socket
@@ -65,6 +69,31 @@ func TestMarkFilter(t *testing.T) {
 	}
 	if len(seen) != len(want) {
 		t.Errorf("%d packets seen, want %d", len(seen), len(want))
+	}
+}
+
+// Before Linux 6.7 a socket has 20 KiB for what is attached to it.
+func TestMarkFilterSize(t *testing.T) {
+	failed := make(chan error)
+	go func() {
+		runtime.LockOSThread() // it ends with the goroutine, and the namespace with it
+		failed <- func() error {
+			if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+				return err
+			}
+			err := os.WriteFile("/proc/sys/net/core/optmem_max", []byte("20480"), 0)
+			if err != nil && !errors.Is(err, os.ErrNotExist) { // the same in all namespaces, before Linux 6.8
+				return err
+			}
+			e := &ear{}
+			if err := e.open(markFilter([]Word{{0xabcdef00, 0xffffff00}, {0x92345678, 0xffffffff}, {0x87654321, 0xffffffff}})); err != nil {
+				return err
+			}
+			return e.file.Close()
+		}()
+	}()
+	if err := <-failed; err != nil {
+		t.Error(err)
 	}
 }
 
