@@ -22,7 +22,8 @@ for unit in systemd-networkd-wait-online NetworkManager-wait-online apt-daily.ti
 	ln -sf /dev/null "$root/etc/systemd/system/$unit"
 done
 
-# The way in: a link of its own that no network service touches, and a server on it that waits for none of them.
+# The way in: a link of its own that no network service touches, and a server on it that waits for none of them. Port 22 of all
+# addresses is for the machine's own server.
 printf '[Match]\nMACAddress=52:54:00:00:00:02\n\n[Link]\nName=mgmt\n' >"$root/etc/systemd/network/05-mgmt.link"
 printf '[Match]\nName=mgmt\n\n[Link]\nUnmanaged=yes\n' >"$root/etc/systemd/network/05-mgmt.network"
 printf '[keyfile]\nunmanaged-devices=interface-name:mgmt\n' >"$root/etc/NetworkManager/conf.d/mgmt.conf"
@@ -39,7 +40,7 @@ ExecStartPre=sh -c 'until ip link show mgmt; do sleep 1; done'
 ExecStartPre=ip link set lo up
 ExecStartPre=ip link set mgmt up
 ExecStartPre=ip addr replace 10.0.3.15/24 dev mgmt
-ExecStart=/usr/sbin/sshd -D -o PidFile=none -o ListenAddress=10.0.3.15:22 -o UsePAM=no -o UseDNS=no
+ExecStart=/usr/sbin/sshd -D -o PidFile=none -o ListenAddress=10.0.3.15:2222 -o UsePAM=no -o UseDNS=no
 RuntimeDirectory=sshd
 RuntimeDirectoryPreserve=yes
 KillMode=process
