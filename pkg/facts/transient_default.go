@@ -383,12 +383,17 @@ func Contained(h *snapshot.Host) (bool, string, error) {
 	if err != nil {
 		return false, "", err
 	}
+	contained, by := inContainer(processes)
+	return contained, by, nil
+}
+
+func inContainer(processes []node.Process) (bool, string) {
 	for _, p := range processes {
-		if p.Container && (p.Name == "ovsdb-server" || p.Name == "ovs-vswitchd") {
-			return true, fmt.Sprintf("process %d, %s, in control group %s", p.PID, p.Name, p.Cgroup), nil
+		if p.Container && ofSwitch(p) {
+			return true, fmt.Sprintf("process %d, %s, in control group %s", p.PID, p.Name, p.Cgroup)
 		}
 	}
-	return false, "", nil
+	return false, ""
 }
 
 // StartedOtherwise reports whether the host's Open vSwitch was not started by ovs-ctl(8), whose options the default
@@ -398,17 +403,29 @@ func StartedOtherwise(h *snapshot.Host) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	return startedOtherwise(processes), nil
+}
+
+func startedOtherwise(processes []node.Process) bool {
 	other := false
 	for _, p := range processes {
-		if p.Name != "ovsdb-server" && p.Name != "ovs-vswitchd" {
+		if !ofSwitch(p) {
 			continue
 		}
 		if slices.Contains(p.Args, "-vconsole:emer") { // all that ovs-ctl starts has it
-			return false, nil
+			return false
 		}
 		other = true
 	}
-	return other, nil
+	return other
+}
+
+// ofSwitch reports whether a process is a daemon of Open vSwitch itself. The servers of OVN's databases have the same name.
+func ofSwitch(p node.Process) bool {
+	return p.Name == "ovs-vswitchd" || p.Name == "ovsdb-server" && !slices.ContainsFunc(p.Args, func(arg string) bool {
+		file := path.Base(arg)
+		return strings.HasPrefix(file, "ovn") && (strings.HasSuffix(file, ".db") || strings.HasSuffix(file, ".ctl"))
+	})
 }
 
 // A Distribution is a host's distribution, os-release(5).
