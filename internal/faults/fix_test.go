@@ -41,6 +41,17 @@ func TestFix(t *testing.T) {
 	t.Run("watchdog killed in mid-fix", func(t *testing.T) { on(t, "node1").watchdogKilled() })
 	t.Run("login killed in mid-undo", func(t *testing.T) { on(t, "node1").loginKilledUndoing() })
 	t.Run("nobody confirms the undo", func(t *testing.T) { on(t, "node1").undoUnconfirmed() })
+	t.Run("Open vSwitch does not start", func(t *testing.T) { on(t, "node1").doesNotStart() })
+}
+
+// doesNotStart repairs the file for which Open vSwitch is down.
+func (m *matrix) doesNotStart() {
+	m.transientUplink(debianRelease)
+	m.rootFile("node1", debianDefault, "OVS_CTL_OPTS=\"$OVS_CTL_OPTS --delete-transient-ports\"\n")
+	m.stopSwitch("node1")
+	m.says(0, "FIXED", "fix", "set-transient-default", "--yes")
+	m.startSwitch("node1")
+	plainUplink(m.scene)
 }
 
 // says runs ovnctl and wants an exit code and words in what it prints.

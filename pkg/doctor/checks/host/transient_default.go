@@ -130,11 +130,14 @@ hosts by ovs-delete-transient-ports.service.`,
 	Causes: []string{"transient-default-wrong-file-rhel"},
 	Run: func(p *doctor.Pass) {
 		for t := range transientDefaults(p) {
+			if t.Deleted() || t.Form != facts.TransientMissing {
+				continue // whichever ports are transient
+			}
 			if t.unread != nil {
 				p.Unknown(doctor.NodeObject(t.host.Name), t.unread)
 				continue
 			}
-			if len(t.ports) == 0 || t.Deleted() || t.Form != facts.TransientMissing {
+			if len(t.ports) == 0 {
 				continue
 			}
 			f := t.finding(t.File)
