@@ -264,23 +264,31 @@ func watchLab(t *testing.T, d *traceDraw) {
 	}
 	cmd := d.lab.Program(t.Context(), "node1", self, "flows", "--watch=1", "--pod", "shop/client", "--top", "3")
 	cmd.Env = append(cmd.Env, asOvnctl+"=1")
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	out, err := os.Create(filepath.Join(t.TempDir(), "flows"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	var errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = out, &errs
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	end := time.Now().Add(5 * time.Second)
-	for time.Now().Before(end) {
+	rates := regexp.MustCompile(`(?m)^[0-9]+ +[0-9]*[1-9][0-9]*\.[0-9] +[0-9]+ `)
+	var text []byte
+	for end := time.Now().Add(lab.Allow(10 * time.Second)); !rates.Match(text) && time.Now().Before(end); {
 		if _, err := d.lab.Probe(t.Context(), "shop_client", "shop_web-2", "tcp", 8080); err != nil {
+			t.Fatal(err)
+		}
+		if text, err = os.ReadFile(out.Name()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	err = cmd.Wait()
-	if !regexp.MustCompile(`(?m)^[0-9]+ +[0-9]*[1-9][0-9]*\.[0-9] +[0-9]+ `).Match(out.Bytes()) || err != nil {
-		t.Errorf("%v, %s, or no rates in\n%s", err, errs.String(), out.String())
+	if err := cmd.Wait(); !rates.Match(text) || err != nil {
+		t.Errorf("%v, %s, or no rates in\n%s", err, errs.String(), text)
 	}
 }
 

@@ -198,7 +198,7 @@ func (d *traceDraw) enough(pairs int) bool {
 // wanted leaves room for the classes that are rare, and in the end takes only what is still missing.
 func (d *traceDraw) wanted(p tracePair, pairs int) bool {
 	if d.total < pairs {
-		return len(d.classes) < len(traceClasses) || d.planned[p.where] < pairs/4
+		return len(d.classes) < len(traceClasses) || d.planned[p.where] < max(d.least, pairs/4)
 	}
 	missing := func(class string) bool { return slices.Contains(d.classes, class) && d.count[class] < d.least }
 	return missing("denied") || slices.ContainsFunc(p.classes(), missing)
