@@ -15,8 +15,9 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Tests that need root, Open vSwitch or OVN have the build tag lab: without the tag they do not exist, with it they never skip.
 COMMA := ,
-TAGS := lab,releases,gendocs,failpoints
+TAGS := lab,releases,machine,gendocs,failpoints
 GOTEST := go test -count=1 -tags lab $(if $(SUDO),-exec "$(SUDO) --preserve-env env PATH=$$PATH")
+MACHINE := $(subst -tags lab,-tags machine,$(GOTEST)) ./internal/lab/machine
 RELEASES := $(subst -tags lab,-tags lab$(COMMA)releases -run '^TestReleases',$(GOTEST))
 
 # Linters and the release tool, pinned, built once outside the clone.
@@ -96,6 +97,19 @@ test-all: unit test test-releases ## test, releases, many seeds, a short fuzz
 	OVNCTL_TRACES=3000 $(GOTEST) -timeout 60m -tags lab,releases -v -run 'Traces$$' ./pkg/trace/ovssim
 	OVNCTL_MICROFLOWS=2000 $(GOTEST) -timeout 60m -tags lab,releases -run 'Microflows$$' ./pkg/trace/microflow
 	$(MAKE) fuzz
+
+# A machine of its own under QEMU: the kernel datapath, systemd, reboots.
+.PHONY: install-machine
+install-machine:
+	$(SUDO) sh internal/lab/install.sh machine </dev/null
+
+.PHONY: test-machine
+test-machine: install-machine ## labs on the kernel datapath and real reboots, in an emulated machine: an hour or more
+	OVNCTL_FAULTS=all scripts/test.sh $(MACHINE) -timeout 6h
+
+.PHONY: test-machine-turn
+test-machine-turn: install-machine ## the part of test-machine whose turn it is: minutes
+	OVNCTL_TURN=$$(($(TURN) / 3)) scripts/test.sh $(MACHINE) -timeout 30m -run '^$(word $(shell expr $(TURN) % 3 + 1),TestLabs TestLostAddress TestTransientDefault)$$'
 
 # The kits start the real ovn-kubernetes, Neutron and Kube-OVN; they are not part of this repository, and nothing else needs them.
 .PHONY: test-real

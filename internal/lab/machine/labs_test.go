@@ -1,0 +1,92 @@
+//go:build machine
+
+package machine
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+)
+
+// A suite is lab tests of the command that run inside the machine, on labs with the kernel datapath.
+type suite struct {
+	name  string
+	tests []string // names of tests, or of one subtest
+	env   string   // what they read from the environment
+	part  string   // the same where the suites take turns
+}
+
+var suites = []suite{
+	{name: "traces", tests: []string{"TestTraceTruth/ovn-kubernetes"}, env: "OVNCTL_PAIRS=60", part: "OVNCTL_PAIRS=6"},
+	{name: "sent packets", tests: []string{"TestSend/ovn-kubernetes"}, env: "OVNCTL_PAIRS=60", part: "OVNCTL_PAIRS=6"},
+	{name: "flows and decode", tests: []string{"TestDecodeLab", "TestDecodePackets", "TestFlowsLab"}},
+}
+
+// TestLabs runs tests of labs on the kernel datapath. In turn, one suite: OVNCTL_FAULTS=all runs all.
+func TestLabs(t *testing.T) {
+	makes := labtest.InTurn(t, len(suites))
+	payload := t.TempDir()
+	copyTree(t, payload)
+	goTool(t, "test", "-c", "-tags", "lab", "-ldflags", "-s -w", "-o", filepath.Join(payload, "src/cmd/ovnctl/lab.test"), "./cmd/ovnctl")
+	for _, release := range releases() {
+		t.Run(release, func(t *testing.T) {
+			m := bootFor(t, Options{Release: release, Payload: payload, Memory: 4096})
+			for i, s := range suites {
+				if makes(i) {
+					t.Run(s.name, func(t *testing.T) { s.on(t, m) })
+				}
+			}
+		})
+	}
+}
+
+// on runs the suite on the machine.
+func (s suite) on(t *testing.T, m *Machine) {
+	start := time.Now()
+	env := s.env
+	if os.Getenv("OVNCTL_FAULTS") != "all" {
+		env = s.part
+	}
+	for _, name := range []string{"OVNCTL_TURN", "OVNCTL_SEED"} {
+		if value := os.Getenv(name); value != "" {
+			env += " " + name + "=" + value
+		}
+	}
+	pattern := "^(" + strings.ReplaceAll(strings.Join(s.tests, "|"), "/", ")$/^(") + ")$"
+	line := fmt.Sprintf("cd /payload/src/cmd/ovnctl && env %s OVNCTL_LAB_DATAPATH=system ./lab.test -test.v -test.timeout 8h -test.run '%s'", env, pattern)
+	cmd := m.Command(t.Context(), line)
+	var out bytes.Buffer
+	cmd.Stdout = io.MultiWriter(&out, t.Output())
+	cmd.Stderr = t.Output()
+	if err := cmd.Run(); err != nil {
+		t.Error(err)
+	}
+	for _, name := range s.tests {
+		if !strings.Contains(out.String(), "--- PASS: "+name+" (") {
+			t.Errorf("%s has not passed", name) // not that none of this name ran
+		}
+	}
+	t.Logf("%s: %.0f s", s.name, time.Since(start).Seconds())
+}
+
+// copyTree copies what the repository holds into FOLDER/src: tests read files beside them.
+func copyTree(t *testing.T, folder string) {
+	t.Helper()
+	src := filepath.Join(folder, "src")
+	if err := os.Mkdir(src, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-ec", `git ls-files -z | xargs -0 cp --parents -t "$1"`, "copy", src)
+	cmd.Dir = repository
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("copy the tree: %v: %s", err, out)
+	}
+}
