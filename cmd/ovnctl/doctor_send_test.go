@@ -69,7 +69,7 @@ func TestDoctorSend(t *testing.T) {
 			}
 			got := d.ovnctl(ctx, "node1", "doctor", "--send", "--only=tunnel-port-blocked", "-o", "json", "--nb", d.lab.NB(), "--node-exec", d.lab.Dir+"/enter {hostname}")
 			var doc doctor.Document
-			if err := json.Unmarshal([]byte(got.stdout), &doc); err != nil || doc.Tunnels == nil || len(doc.Tunnels.Tunnels) != 6 {
+			if err := json.Unmarshal(got.stdout, &doc); err != nil || doc.Tunnels == nil || len(doc.Tunnels.Tunnels) != 6 {
 				t.Fatalf("%v: %s%s", err, got.stdout, got.stderr)
 			}
 			broken := false

@@ -145,6 +145,7 @@ func ownFaults(l *lab.Lab) []fault {
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "netdev f c: tcp dport 8080 drop"), q("icmp", "shop/client", "shop/web-2", "")}},
 		{name: "packet filter of the pod by a set", on: "shop/web-2", breaks: "nft add table ip f; nft add set ip f bad '{ type ipv4_addr; elements = { 10.244.1.6 }; }'; nft 'add chain ip f i { type filter hook input priority 0; }'; nft add rule ip f i ip saddr @bad drop", mends: "nft delete table ip f",
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "").assumed("the packet filter of shop/web-2"), q("tcp", "shop/web-1", "shop/web-2", "")}},
+		// trace says of these two that packets pass, without an assumption about what stops them: it does not read IPsec policies.
 		{name: "IPsec policy of the host blocks", on: "node1", still: true, breaks: "ip xfrm policy add dir out dst 10.244.2.0/24 action block", mends: "ip xfrm policy flush",
 			asks: []faultAsk{q("icmp", "node1", "shop/web-2", "").assumed(""), q("tcp", "shop/client", "shop/web-2", "")}},
 		{name: "IPsec policy of the pod blocks", on: "shop/client", breaks: "ip xfrm policy add dir out dst 10.244.2.0/24 action block", mends: "ip xfrm policy flush",
@@ -181,7 +182,3 @@ func (a faultAsk) sized(length int) faultAsk {
 	a.args = append(a.args, "--length", fmt.Sprint(length))
 	return a
 }
-
-// ownWrong are the faults of our own of which trace says that packets pass, though they do not, without an assumption
-// about what stops them: it does not read policies of IPsec.
-var ownWrong = []string{"IPsec policy of the host blocks", "IPsec policy of the pod blocks"}

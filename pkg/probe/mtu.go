@@ -20,9 +20,8 @@ const (
 
 // A sweep is what trying sizes found.
 type sweep struct {
-	fits    int // the largest size that came through
-	fails   int // the smallest above it that did not; 0 if the sender's link takes none larger
-	refused bool
+	fits  int // the largest size that came through
+	fails int // the smallest above it that did not; 0 if the sender's link takes none larger
 }
 
 // sizes finds the largest packet that comes through, between one that did and the largest that there is. Sizes are sent
