@@ -55,16 +55,16 @@ unit: ## the tests that need neither root nor Open vSwitch, with -race
 	@$(MAKE) --no-print-directory -j2 unit-raced unit-plain
 
 # Without debugging information: to link some forty test binaries is half of the work.
-UNIT := go test -short -vet=off -ldflags '-s -w'
+UNIT := GOGC=400 go test -short -vet=off -ldflags '-s -w'
 
 # Many answers of the whole command, one after the other, often a process each, whole deployments, servers that send without end: they
 # take up to ten times as long with -race.
-PLAIN := ^(TestGolden|TestTopologyScripts|TestDocs|TestDemo|TestArchitecture|TestViolations|TestPackageDocs|TestPage|TestDeployment(s|Packets|Repairs|Faults|ZoneRepairs|Scope|DisabledPort)|TestRedact.*|TestTypedNames|TestSecurityGroupDrop|TestFlowsOfTypedNames|TestPodNetworks|TestWrongNames|TestInterruptUnpacking|TestHostileServers|TestEndlessString|TestKeysOfEngine|TestLoad|TestLoadHostile)$$
+PLAIN := ^(TestGolden|TestTopologyScripts|TestDocs|TestDemo|TestArchitecture|TestViolations|TestPackageDocs|TestPage|TestDeployment(s|Packets|Repairs|Faults|ZoneRepairs|Scope|DisabledPort)|TestRedact.*|TestTypedNames|TestSecurityGroupDrop|TestFlowsOfTypedNames|TestPodNetworks|TestWrongNames|TestInterruptUnpacking|TestHostile(Servers|Archives)|TestReachNodes|TestEndlessString|TestKeysOfEngine|TestLoad|TestLoadHostile)$$
 .PHONY: unit-raced unit-plain
 unit-raced:
-	GORACE=atexit_sleep_ms=0 $(UNIT) -race -p 3 -skip '$(PLAIN)' $(filter-out %/internal/arch,$(PACKAGES))
+	GORACE=atexit_sleep_ms=0 $(UNIT) -race -p 2 -skip '$(PLAIN)' $(filter-out %/internal/arch,$(PACKAGES))
 unit-plain:
-	$(UNIT) -run '$(PLAIN)' ./cmd/ovnctl ./pkg/ovsdb ./pkg/archive/anonymize ./internal/lab/replay ./internal/arch
+	$(UNIT) -run '$(PLAIN)' ./cmd/ovnctl ./pkg/ovsdb ./pkg/archive ./pkg/archive/anonymize ./internal/lab/replay ./internal/arch
 
 .PHONY: golden
 golden: ## write what ovnctl prints about the demos into the files and pages that tests compare

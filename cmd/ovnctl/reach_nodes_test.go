@@ -24,7 +24,7 @@ func TestReachNodes(t *testing.T) {
 		Pairs  []reach.Pair
 		Causes []reach.Cause
 	}
-	ask(&result, "reach", "ns/shop", "--to", "ns/shop", "--to", "ns/bank", "--tcp", "8080")
+	ask(&result, "reach", "ns/shop", "ns/shop", "--tcp", "8080")
 	atNodes := 0
 	for _, p := range result.Pairs {
 		var followed struct{ Verdict journey.Verdict }
@@ -36,7 +36,7 @@ func TestReachNodes(t *testing.T) {
 			atNodes++
 		}
 	}
-	if len(result.Pairs) < 20 || atNodes == 0 || atNodes == len(result.Pairs) {
+	if len(result.Pairs) < 10 || atNodes == 0 || atNodes == len(result.Pairs) {
 		t.Errorf("%d of %d pairs fail at nodes", atNodes, len(result.Pairs))
 	}
 }

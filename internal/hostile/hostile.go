@@ -14,7 +14,7 @@ import (
 	"unicode"
 )
 
-// Each draws n inputs and gives each to a test, with its number and the generator that drew it. It prints the seed;
+// Each draws n inputs, a tenth in a short run, and gives each to a test, with the generator that drew it. It prints the seed;
 // OVNCTL_SEED repeats a run.
 func Each(t *testing.T, n int, test func(t *testing.T, draw *rand.Rand)) {
 	t.Helper()
@@ -26,6 +26,9 @@ func Each(t *testing.T, n int, test func(t *testing.T, draw *rand.Rand)) {
 		}
 	}
 	t.Logf("OVNCTL_SEED=%d", seed)
+	if testing.Short() {
+		n /= 10
+	}
 	for i := range n {
 		t.Run(strconv.Itoa(i), func(t *testing.T) { test(t, rand.New(rand.NewPCG(seed, uint64(i)))) })
 	}

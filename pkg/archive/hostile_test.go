@@ -46,7 +46,7 @@ func TestHostileArchives(t *testing.T) {
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	if opened < 20 {
+	if !testing.Short() && opened < 20 { // a short run draws too few to tell
 		t.Errorf("only %d of the archives open at all: the rest says little", opened)
 	}
 }

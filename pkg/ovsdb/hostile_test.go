@@ -168,7 +168,7 @@ type hostileSwitch struct {
 func (hostileSwitch) Table() string { return "Logical_Switch" }
 
 func askHostile(ctx context.Context, path string) error {
-	c, err := Dial(ctx, Config{DB: "OVN_Northbound", Remotes: "unix:" + path, Timeout: time.Second, MaxReply: 4 << 20})
+	c, err := Dial(ctx, Config{DB: "OVN_Northbound", Remotes: "unix:" + path, Timeout: 400 * time.Millisecond, MaxReply: 4 << 20})
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func TestHostileFiles(t *testing.T) {
 			}
 		}
 	})
-	if opened < 100 || found < 100 {
+	if !testing.Short() && (opened < 100 || found < 100) { // a short run draws too few to tell
 		t.Errorf("%d of the files opened, with %d rows: the rest says little", opened, found)
 	}
 }
