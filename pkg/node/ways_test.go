@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -261,6 +262,11 @@ func TestNATBothWays(t *testing.T) {
 func TestWithoutTools(t *testing.T) {
 	h := local(t, "node1")
 	pod := podOn(t, "node1").Link
+	enter := filepath.Join(hosts.Dir, "enter")
+	if out, err := exec.Command(enter, "node1", "nft", "add table inet other").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Cleanup(func() { _ = exec.Command(enter, "node1", "nft", "delete table inet other").Run() }) // behind it PATH is whole again
 	t.Setenv("PATH", t.TempDir())
 	if rules, err := h.NAT(t.Context()); !errors.Is(err, node.ErrUnavailable) {
 		t.Errorf("translation: %v, %v, want ErrUnavailable", rules, err)

@@ -99,7 +99,7 @@ const maxFailures = 100
 // Run follows all pairs. What could not be read makes a pair unknown; the error is for when hardly anything is readable
 // any more, or the context's.
 func (p *Plan) Run(ctx context.Context, walk Walk, o Options) (*Result, error) {
-	r := &Result{Question: p.question, From: p.from, To: p.to, Causes: []*Cause{}, plan: p, cells: make([]uint32, p.Pairs())}
+	r := &Result{Question: p.question, From: p.from, To: p.to, Causes: []*Cause{}, Unread: []string{}, plan: p, cells: make([]uint32, p.Pairs())}
 	w := &work{plan: p, walk: walk, result: r, index: map[string]uint32{}}
 	workers := o.Workers
 	if workers == 0 {

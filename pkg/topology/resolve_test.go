@@ -116,7 +116,7 @@ func TestResolve(t *testing.T) {
 		{"pod:web-9", "not found: pod:web-9\nhint: nearest: bank/web-0, shop/web-0"},
 		{"switch:node1", "switch:node1: a switch cannot be used here"},
 		{"", ": the name is empty"},
-		{"\x1b[31m", "not found: \x1b[31m"},
+		{"\x1b[31m", `not found: \x1b[31m`},
 	}
 	for _, test := range tests {
 		matches, err := g.Resolve(test.text, topology.Endpoints...)

@@ -156,8 +156,8 @@ func staleNeighbours(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southboun
 	for row := range doctor.Each(rows) {
 		ip, err := netip.ParseAddr(row.IP)
 		port := named[row.LogicalPort]
-		if err != nil || port == nil || ip.Is4() && ip.IsLinkLocalUnicast() {
-			continue // ovn-kubernetes gives each node the same link-local addresses to translate to
+		if err != nil || port == nil || onEachNode(ip) {
+			continue
 		}
 		peer := named[port.Options["peer"]]
 		if peer == nil || on[peer.Datapath] == nil {
@@ -180,6 +180,14 @@ func staleNeighbours(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southboun
 	}
 }
 
+// onEachNode reports whether an address is one of those that ovn-kubernetes has on each node: link-local ones, and
+// fd69::/112, to which services and the traffic of user-defined networks are translated.
+func onEachNode(ip netip.Addr) bool {
+	return ip.Is4() && ip.IsLinkLocalUnicast() || masquerade.Contains(ip)
+}
+
+var masquerade = netip.MustParsePrefix("fd69::/112")
+
 // wrongStatic reports static neighbours whose address something else answers for. Without override, they count only
 // where nothing is learned.
 func wrongStatic(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, learned []sb.MACBinding) {
@@ -192,7 +200,7 @@ func wrongStatic(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, l
 		ip, err := netip.ParseAddr(row.IP)
 		port := named[row.LogicalPort]
 		superseded := !row.OverrideDynamicMAC && slices.ContainsFunc(learned, func(m sb.MACBinding) bool { return m.LogicalPort == row.LogicalPort && m.IP == row.IP })
-		if err != nil || port == nil || superseded {
+		if err != nil || port == nil || superseded || onEachNode(ip) {
 			continue
 		}
 		peer := named[port.Options["peer"]]
