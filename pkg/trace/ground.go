@@ -51,7 +51,7 @@ func loss(from, to string, v journey.Verdict) (Loss, bool) {
 }
 
 // Tunnels follows an encapsulated packet from a node to each of its peers, at most the given number, and returns those
-// that are lost, and how many could be followed. From a peer that cannot be read it follows one that arrives. What cannot
+// that are lost, and how many ways could be followed. From a peer that cannot be read it follows one that arrives. What cannot
 // be looked at is not lost.
 func (g *Ground) Tunnels(ctx context.Context, n *cluster.Node, most int) (lost []Loss, followed int, err error) {
 	v, err := g.view(ctx, n)
@@ -78,6 +78,9 @@ func (g *Ground) Tunnels(ctx context.Context, n *cluster.Node, most int) (lost [
 		}
 		if verdict, err = g.fromTunnel(ctx, v, to, port); err != nil {
 			return lost, followed, err
+		}
+		if verdict.Outcome != journey.Unknown {
+			followed++
 		}
 		if l, ok := loss(to.Name, n.Name, verdict); ok {
 			lost = append(lost, l)
