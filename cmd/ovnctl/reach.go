@@ -236,18 +236,18 @@ func (o *reachOptions) planError(err error, c *cluster.Cluster) error {
 func (o *reachOptions) ask(ctx context.Context, c *cluster.Cluster, g *topology.Graph, plan *reach.Plan) (*reach.Result, error) {
 	p := o.progress(plan.Pairs())
 	defer p.clear()
-	nodes := &reach.Nodes{Unread: plan.Nodes(c)}
+	beneath := &reach.Beneath{Unread: plan.Nodes(c)}
 	if !o.logical {
 		var err error
-		if nodes, err = reach.ReadNodes(ctx, c, g, plan); err != nil {
+		if beneath, err = reach.LookBeneath(ctx, c, g, plan); err != nil {
 			return nil, err
 		}
 	}
-	walk, err := reach.NewWalk(ctx, c, g, plan, nodes, p.loading)
+	walk, err := reach.NewWalk(ctx, c, g, plan, beneath, p.loading)
 	if err == nil {
 		var result *reach.Result
 		if result, err = plan.Run(ctx, walk, reach.Options{Progress: p.asked}); err == nil {
-			result.Unread = nodes.Unread
+			result.Unread = beneath.Unread
 			return result, nil
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
-// Nodes is what the nodes do to packets that the logical networks deliver: which tunnels lose them, and which workloads
+// Beneath is what the nodes do to packets that the logical networks deliver: which tunnels lose them, and which workloads
 // cannot be reached where they are attached. The nil value knows of no loss.
-type Nodes struct {
+type Beneath struct {
 	tunnels map[[2]string]trace.Loss // by the names of the two chassis
 	ports   map[string]trace.Loss    // by logical port
 	// Unread names the nodes of the plan that were not read, of which the best is assumed.
@@ -26,10 +26,10 @@ const (
 	maxWorkloads = 1000 // of a node that are looked at
 )
 
-// ReadNodes looks at the nodes of a plan's parties, as [trace.Ground] does. Of a plan with more than maxNodes it reads
+// LookBeneath looks at the nodes of a plan's parties, as [trace.Ground] does. Of a plan with more than maxNodes it reads
 // none.
-func ReadNodes(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Plan) (*Nodes, error) {
-	n := &Nodes{tunnels: map[[2]string]trace.Loss{}, ports: map[string]trace.Loss{}, Unread: []string{}}
+func LookBeneath(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Plan) (*Beneath, error) {
+	n := &Beneath{tunnels: map[[2]string]trace.Loss{}, ports: map[string]trace.Loss{}, Unread: []string{}}
 	var nodes []*cluster.Node
 	names := p.Nodes(c)
 	for _, name := range names {
@@ -61,7 +61,7 @@ func ReadNodes(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Pl
 	return n, nil
 }
 
-func (n *Nodes) read(ctx context.Context, ground *trace.Ground, c *cluster.Cluster, node *cluster.Node) error {
+func (n *Beneath) read(ctx context.Context, ground *trace.Ground, c *cluster.Cluster, node *cluster.Node) error {
 	lost, _, err := ground.Tunnels(ctx, node, maxNodes)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (p *Plan) Nodes(c *cluster.Cluster) []string {
 }
 
 // lost returns why a round trip that the logical networks deliver fails at the nodes; ok is false if nothing is known to.
-func (n *Nodes) lost(from topology.Match, r *trace.Round) (c Cause, ok bool) {
+func (n *Beneath) lost(from topology.Match, r *trace.Round) (c Cause, ok bool) {
 	if n == nil {
 		return Cause{}, false
 	}
@@ -121,7 +121,7 @@ func (n *Nodes) lost(from topology.Match, r *trace.Round) (c Cause, ok bool) {
 }
 
 // tunnel returns the loss of the first of the tunnels that has one.
-func (n *Nodes) tunnel(tunnels []*ovn.Tunnel) (trace.Loss, bool) {
+func (n *Beneath) tunnel(tunnels []*ovn.Tunnel) (trace.Loss, bool) {
 	for _, t := range tunnels {
 		if t.From == nil || t.To == nil {
 			continue

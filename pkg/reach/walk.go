@@ -18,10 +18,10 @@ import (
 // manySwitches is the number of switches from which on reading all their flows at once is faster.
 const manySwitches = 6
 
-// NewWalk opens a deployment's logical networks for a plan's [Walk]. What is not known from nodes, which may be nil, and
+// NewWalk opens a deployment's logical networks for a plan's [Walk]. What is not known from beneath, which may be nil, and
 // the network outside are assumed to behave as package trace describes. A connection with several backends is as bad as
 // the worst of them. What many pairs need is read at once; progress, which may be nil, is called after each piece.
-func NewWalk(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Plan, nodes *Nodes, progress func(done, total int)) (Walk, error) {
+func NewWalk(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Plan, beneath *Beneath, progress func(done, total int)) (Walk, error) {
 	w, err := trace.NewWalker(ctx, c, g, ovn.Options{})
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func NewWalk(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Plan
 			}
 		}
 	}
-	return (&walker{Walker: w, nodes: nodes, causes: map[deciding]Cause{}}).walk, nil
+	return (&walker{Walker: w, beneath: beneath, causes: map[deciding]Cause{}}).walk, nil
 }
 
 // switches returns how many switches a plan's parties are on.
@@ -50,7 +50,7 @@ func (p *Plan) switches() int {
 // A walker caches what flows are to blame for.
 type walker struct {
 	*trace.Walker
-	nodes *Nodes // nil: not looked at
+	beneath *Beneath // nil: not looked at
 
 	mu     sync.RWMutex
 	causes map[deciding]Cause
@@ -83,7 +83,7 @@ func (w *walker) walk(ctx context.Context, from, to topology.Match, q Question) 
 	}
 	if o := worst.Outcome(); o == journey.Delivered || worst.RepliedByOVN {
 		for _, r := range rounds {
-			if c, ok := w.nodes.lost(from, r); ok {
+			if c, ok := w.beneath.lost(from, r); ok {
 				return c, nil
 			}
 		}
