@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ovnctl/ovnctl/pkg/decompress"
 )
@@ -106,7 +107,7 @@ func unpack(ctx context.Context, name string, r io.Reader, mod time.Time) (store
 		return nil, nil, err
 	}
 	if p.rejects > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%d entries were left out: their names lead out of the archive, or they are no files", p.rejects))
+		p.notes = append(p.notes, fmt.Sprintf("%d entries were left out: their names lead out of the archive or are not UTF-8, or they are no files", p.rejects))
 	}
 	return p, p.notes, nil
 }
@@ -219,9 +220,9 @@ func (p *packed) takeNested(name string, r io.Reader, mod time.Time, nested int)
 	return nil
 }
 
-// insideName returns an archived name relative to the top; false if it leads out.
+// insideName returns an archived name relative to the top; false if it leads out or cannot name a file.
 func insideName(name string) (string, bool) {
-	if len(name) > maxName || strings.Count(name, "/") > maxDepth || strings.ContainsRune(name, 0) {
+	if len(name) > maxName || strings.Count(name, "/") > maxDepth || strings.ContainsRune(name, 0) || !utf8.ValidString(name) { // io/fs names are UTF-8
 		return "", false
 	}
 	if slices.Contains(strings.Split(name, "/"), "..") || path.IsAbs(name) {
