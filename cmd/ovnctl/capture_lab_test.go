@@ -23,6 +23,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/internal/turn"
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 )
@@ -90,8 +91,7 @@ func oneLook(doc map[string]any) {
 // What a capture answers is what the deployment answered: of traces too, which are simulated then. Their pairs are drawn by
 // OVNCTL_SEED; OVNCTL_PAIRS says how many on each topology.
 func TestCaptureAnswers(t *testing.T) {
-	seed := drawSeed(t)
-	t.Logf("OVNCTL_SEED=%d draws the same pairs", seed)
+	seed := turn.Seed(t)
 	for _, topology := range []lab.Topology{lab.OVNKubernetes(), lab.KubeOVN(), lab.OpenStack()} {
 		t.Run(topology.Name, func(t *testing.T) {
 			l := labtest.Shared(t, topology)

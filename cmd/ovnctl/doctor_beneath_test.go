@@ -11,6 +11,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/internal/turn"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 )
 
@@ -22,7 +23,7 @@ type owed struct{ check, object, reason string }
 // name what was broken, and must be silent about what is legal. Each run makes a twelfth of the faults, chosen by
 // OVNCTL_TURN; OVNCTL_FAULTS=all makes all.
 func TestDoctorBeneath(t *testing.T) {
-	makes := labtest.InTurn(t, 12)
+	makes := turn.Takes(t, 12)
 	l := labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
 	owing, found := 0, 0
 	faults := append(allBeneath(l), doctorFaults(l)...)

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/internal/demo"
+	"github.com/ovnctl/ovnctl/internal/turn"
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/secret"
@@ -432,8 +433,7 @@ func plantDocument(p planter, v any, next func() string) any {
 // What is planted everywhere in a capture is hidden: in a plain one secrets that something marks, in a redacted one everything, in
 // every form. OVNCTL_SEED draws the same.
 func TestRedactPlanted(t *testing.T) {
-	seed := drawSeed(t)
-	t.Logf("OVNCTL_SEED=%d plants the same", seed)
+	seed := turn.Seed(t)
 	p := planter{rand.New(rand.NewPCG(seed, 0))}
 	var texts, secrets, identities []string
 	for range 60 {

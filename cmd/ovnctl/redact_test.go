@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ovnctl/ovnctl/internal/demo"
+	"github.com/ovnctl/ovnctl/internal/turn"
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/archive/anonymize"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
@@ -142,8 +143,7 @@ func redactable(t *testing.T) map[string]*archive.Tree {
 
 // Every answer about a redacted capture is that about the plain one, with other names. The traces are drawn by OVNCTL_SEED.
 func TestRedactAnswers(t *testing.T) {
-	seed := drawSeed(t)
-	t.Logf("OVNCTL_SEED=%d draws the same traces", seed)
+	seed := turn.Seed(t)
 	for name, tree := range redactable(t) {
 		if testing.Short() && name != "kube-ovn" {
 			continue

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/internal/turn"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
@@ -16,7 +17,7 @@ import (
 // be what packets do, and its cause must name what was broken; what no node's state shows must be among the assumptions.
 // Each run makes an eighth of the faults, chosen by OVNCTL_TURN; OVNCTL_FAULTS=all makes all.
 func TestTraceBeneath(t *testing.T) {
-	makes := labtest.InTurn(t, 8)
+	makes := turn.Takes(t, 8)
 	l := labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
 	faults := allBeneath(l)
 	for i := range faults {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/turn"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
@@ -62,8 +63,7 @@ func traceTruth(t *testing.T, topology lab.Topology, release string, pairs int, 
 // draw compares at least pairs of all, in every class.
 func (d *traceDraw) draw(ctx context.Context, t *testing.T, all []tracePair, pairs int) {
 	t.Helper()
-	seed := drawSeed(t)
-	t.Logf("seed %d: OVNCTL_SEED=%d draws the same pairs", seed, seed)
+	seed := turn.Seed(t)
 	d.planned, d.count, d.least = map[string]int{}, map[string]int{}, min(quota, pairs/3)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })

@@ -22,6 +22,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/internal/turn"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
@@ -46,8 +47,7 @@ var sendFaults = []sendFault{
 // each place where ovnctl saw the packet is one where the capture has it, and no other; and it came through if the lab's own
 // packets do. The seed is printed; OVNCTL_SEED sets it. OVNCTL_PAIRS says how many pairs are drawn on each topology.
 func TestSend(t *testing.T) {
-	seed := drawSeed(t)
-	t.Logf("seed %d: OVNCTL_SEED=%d draws the same pairs", seed, seed)
+	seed := turn.Seed(t)
 	t.Run("tcpdump", sendByTcpdump)
 	self, err := os.Executable()
 	if err != nil {

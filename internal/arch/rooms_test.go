@@ -90,7 +90,8 @@ var shells = map[string][]string{ // with what they may import of the project
 	"internal/demo":       {},
 	"internal/faults":     {"internal/lab", "pkg"},
 	"internal/gendocs":    {},
-	"internal/hostile":    {},
+	"internal/hostile":    {"internal/turn"},
+	"internal/turn":       {},
 	"internal/lab":        {"gather", "internal/lab", "pkg/ovsdb/ovsdbtest"},
 	"pkg/ovsdb/ovsdbtest": {"gather"},
 }

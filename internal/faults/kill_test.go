@@ -23,6 +23,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/internal/turn"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 )
@@ -54,13 +55,12 @@ func TestKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := os.Getenv("OVNCTL_KILLS") == "all"
-	turn := ""
+	seed, slowOne := turn.Seed(t), ""
 	if !all {
-		t.Logf("OVNCTL_SEED=%d", seed())
 		slow := slowToKill()
-		takesTurn := labtest.InTurn(t, len(slow))
-		turn = slow[slices.IndexFunc(slow, func(fault string) bool { return takesTurn(slices.Index(slow, fault)) })]
-		t.Logf("the turn is that of %s", turn)
+		takesTurn := turn.Takes(t, len(slow))
+		slowOne = slow[slices.IndexFunc(slow, func(fault string) bool { return takesTurn(slices.Index(slow, fault)) })]
+		t.Logf("the turn is that of %s", slowOne)
 	}
 	t.Cleanup(func() { // after all stages
 		if !t.Failed() {
@@ -75,11 +75,11 @@ func TestKill(t *testing.T) {
 			for i := range st.faults {
 				f := &st.faults[i]
 				title := st.name + "/" + f.title()
-				draw, part := drawOf(title), 0.4
+				draw, part := drawOf(seed, title), 0.4
 				switch {
 				case all:
 					part = 1
-				case title == turn:
+				case title == slowOne:
 					part = 0.1
 				case !everyRun(title) || draw.IntN(10) > 0: // a tenth of the faults, and then two fifths of the cases
 					continue

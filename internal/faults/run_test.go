@@ -18,14 +18,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/internal/turn"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 )
 
@@ -63,7 +62,7 @@ func TestMain(m *testing.M) {
 // Each run makes a third of the faults: run N makes every third one, starting with the N-th, so that three runs in a row make
 // all. OVNCTL_TURN is N, which is printed; OVNCTL_FAULTS=all makes all.
 func TestFaults(t *testing.T) {
-	makes := labtest.InTurn(t, 3)
+	makes := turn.Takes(t, 3)
 	for number, st := range stages() {
 		t.Run(st.name, func(t *testing.T) {
 			t.Parallel() // labs do not know of each other, and most of the time is waiting
@@ -84,23 +83,11 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// seed draws what is run where not all is.
-var seed = sync.OnceValue(func() uint64 {
-	if text := os.Getenv("OVNCTL_SEED"); text != "" {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			panic("OVNCTL_SEED: " + err.Error())
-		}
-		return n
-	}
-	return uint64(time.Now().UnixNano())
-})
-
 // drawOf draws for one fault, whatever other faults are run: the seed alone repeats its cases.
-func drawOf(fault string) *rand.Rand {
+func drawOf(seed uint64, fault string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, fault)
-	return rand.New(rand.NewPCG(seed(), h.Sum64()))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
 // possible skips a fault that cannot be made on this machine.

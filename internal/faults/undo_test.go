@@ -17,6 +17,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/internal/turn"
 )
 
 // An intrusion is what somebody else does on the host or in a database after a repair, and how it is taken back.
@@ -33,16 +34,14 @@ type intrusion struct {
 // Each run makes a tenth of the faults; OVNCTL_FAULTS=all makes all, OVNCTL_SEED repeats a run.
 func TestUndo(t *testing.T) {
 	all := os.Getenv("OVNCTL_FAULTS") == "all"
-	if !all {
-		t.Logf("OVNCTL_SEED=%d", seed())
-	}
+	seed := turn.Seed(t)
 	for _, st := range stages() {
 		t.Run(st.name, func(t *testing.T) {
 			t.Parallel()
 			var l *lab.Lab
 			for i := range st.faults {
 				f := &st.faults[i]
-				draw := drawOf("undo " + st.name + "/" + f.title())
+				draw := drawOf(seed, "undo "+st.name+"/"+f.title())
 				if !all && (!everyRun(st.name+"/"+f.title()) || draw.IntN(10) > 0) {
 					continue
 				}

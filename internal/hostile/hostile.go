@@ -6,26 +6,19 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/ovnctl/ovnctl/internal/turn"
 )
 
-// Each draws n inputs, a tenth in a short run, and gives each to a test, with the generator that drew it. It prints the seed;
-// OVNCTL_SEED repeats a run.
+// Each draws n inputs, a tenth in a short run, and gives each to a test, with the generator that drew it.
 func Each(t *testing.T, n int, test func(t *testing.T, draw *rand.Rand)) {
 	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("OVNCTL_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("OVNCTL_SEED: %v", err)
-		}
-	}
-	t.Logf("OVNCTL_SEED=%d", seed)
+	seed := turn.Seed(t)
 	if testing.Short() {
 		n /= 10
 	}

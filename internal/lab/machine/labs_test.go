@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/internal/turn"
 )
 
 // A suite is lab tests of the command that run inside the machine, on labs with the kernel datapath.
@@ -32,7 +32,7 @@ var suites = []suite{
 
 // TestLabs runs tests of labs on the kernel datapath. In turn, one suite: OVNCTL_FAULTS=all runs all.
 func TestLabs(t *testing.T) {
-	makes := labtest.InTurn(t, len(suites))
+	makes := turn.Takes(t, len(suites))
 	payload := t.TempDir()
 	copyTree(t, payload)
 	goTool(t, "test", "-c", "-tags", "lab", "-ldflags", "-s -w", "-o", filepath.Join(payload, "src/cmd/ovnctl/lab.test"), "./cmd/ovnctl")

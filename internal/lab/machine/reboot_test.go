@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/internal/turn"
 )
 
 // A keeper of addresses gives eth0 its address at boot.
@@ -39,7 +39,7 @@ var keepers = []keeper{
 // An operator moves the address of a node to br-ex by hand, and reboots: the address is back on the NIC. doctor finds that,
 // and a repair mends it, watched by a unit of systemd; the next reboot brings the fault back, as the plan has said.
 func TestLostAddress(t *testing.T) {
-	makes := labtest.InTurn(t, len(keepers))
+	makes := turn.Takes(t, len(keepers))
 	for i, k := range keepers {
 		if makes(i) {
 			t.Run(k.name, func(t *testing.T) { lostAddress(t, k) })
