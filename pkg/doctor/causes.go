@@ -24,19 +24,21 @@ func explain(found []Finding, checks []*Check) []Finding {
 // closest returns the finding that best explains i, which is of a check; -1 if none.
 func closest(found []Finding, parent []int, i int, check *Check) int {
 	best, closeness := -1, 0
-	for _, cause := range slices.Concat(check.Causes, check.CausesOn) {
-		least := 1
-		if slices.Contains(check.CausesOn, cause) {
-			least = sameObject
-		}
+	consider := func(least int, explains func(*Finding) bool) {
 		for j := range found {
-			if found[j].Check != cause || !found[j].Result.Fault() || above(parent, j, i) {
+			if !explains(&found[j]) || !found[j].Result.Fault() || above(parent, j, i) {
 				continue
 			}
 			if c := related(&found[i], &found[j]); c >= least && c > closeness {
 				best, closeness = j, c
 			}
 		}
+	}
+	for _, cause := range check.Causes {
+		consider(1, func(f *Finding) bool { return f.Check == cause })
+	}
+	for _, cause := range check.CausesOn {
+		consider(sameObject, func(f *Finding) bool { return Kind{f.Check, f.Reason} == cause })
 	}
 	return best
 }

@@ -37,7 +37,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("%+v", under)
 	}
 	// CausesOn asks for an object in common, not only a node.
-	checks = []*Check{{Name: "a"}, {Name: "b", CausesOn: []string{"a"}}}
+	checks = []*Check{{Name: "a"}, {Name: "b", CausesOn: []Kind{{Check: "a"}}}}
 	shared := at("b", Error, "n1")
 	shared.Also = []Object{at("a", Error, "n1").Object}
 	if got := explain([]Finding{at("a", Error, "n1"), at("b", Error, "n1"), shared}, checks); len(got) != 2 || len(got[0].Consequences) != 1 || len(got[0].Consequences[0].Also) != 1 {

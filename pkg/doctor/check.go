@@ -17,8 +17,8 @@ type Check struct {
 	// Causes are the checks whose findings explain this one's, on the same node
 	// or object.
 	Causes []string
-	// CausesOn are checks whose findings explain this one's only if both are about one object that is not a node.
-	CausesOn []string
+	// CausesOn are findings that explain this check's only if both are about one object that is not a node.
+	CausesOn []Kind
 	// Sample is the minimum time between two samples of a counter; 0: one sample is enough.
 	Sample time.Duration
 	// Settle is for state that may be passing, such as a port being added: a fault is reported only if found again some
@@ -28,6 +28,9 @@ type Check struct {
 	Begin func(*snapshot.Deployment)
 	Run   func(*Pass)
 }
+
+// A Kind is that of findings: what a check finds for one reason.
+type Kind struct{ Check, Reason string }
 
 // Title returns the first line of Doc.
 func (c *Check) Title() string {

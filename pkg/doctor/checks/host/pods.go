@@ -155,7 +155,7 @@ var ClusterRouteOrSnatMissing = &doctor.Check{
 The CNI plugin gives each node a route to the pods and, where pods leave through the
 host, a rule that translates their addresses.`,
 	Causes:   []string{"vswitchd-not-running", "kube-ovn-ovn0-wrong", "kube-ovn-node-ip-in-subnet"},
-	CausesOn: []string{"pod-address-mismatch"}, // the link itself is down
+	CausesOn: []doctor.Kind{{Check: "pod-address-mismatch", Reason: "link"}}, // it is down
 	Settle:   true,
 	Run: func(p *doctor.Pass) {
 		for n := range p.Nodes() {
