@@ -55,6 +55,12 @@ func identity(p, other lab.Pod) string {
 // healed waits until a node reaches the others over the underlay again.
 const healed = "; for a in 172.30.0.11 172.30.0.12 172.30.0.13; do i=0; until ping -q -c1 -W1 $a >/dev/null; do i=$((i+1)); test $i -lt 30; done; done"
 
+// patched waits until ovn-controller has connected a node's br-ex again.
+const patched = "; i=0; until ovs-vsctl list-ports br-ex | grep -q '^patch-' && ovs-vsctl list-ports br-int | grep -q '^patch-'; do i=$((i+1)); test $i -lt 300; sleep 0.1; done"
+
+// unpatched waits until it has disconnected it, which it does not within 15 seconds of its start, and later only if it recomputes.
+const unpatched = "; i=0; while ovs-vsctl list-ports br-ex | grep -q '^patch-'; do ovn-appctl -t ovn-controller inc-engine/recompute; i=$((i+1)); test $i -lt 100; sleep 0.3; done"
+
 func beneathFaults(l *lab.Lab) []fault {
 	web1, _ := l.Topology.Pod("shop/web-1")
 	web2, _ := l.Topology.Pod("shop/web-2")
