@@ -365,15 +365,16 @@ func (e *examination) verdict(r doctor.Report) error {
 	if e.failOn != "never" && r.Worst().AtLeast(doctor.Result(e.failOn)) {
 		return verdict(exitFound)
 	}
-	if len(e.c.Problems) > 0 || e.unasked() || e.tooLarge() {
+	if len(e.c.Problems) > 0 || e.unasked() || e.tooLarge(r) {
 		return verdict(exitUnknown)
 	}
 	return nil
 }
 
 // tooLarge reports whether something was left out because it is too large for the memory limit.
-func (e *examination) tooLarge() bool {
-	return slices.ContainsFunc(e.looked.Reads(), func(r snapshot.Read) bool { return errors.Is(r.Err, ovsdb.ErrTooLarge) })
+func (e *examination) tooLarge(r doctor.Report) bool {
+	return slices.ContainsFunc(e.looked.Reads(), func(r snapshot.Read) bool { return errors.Is(r.Err, ovsdb.ErrTooLarge) }) ||
+		slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool { return f.Result == doctor.Unknown && f.Reason == doctor.TooLarge })
 }
 
 // unasked reports whether a named node was not read: no finding about it means little.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -202,6 +203,7 @@ func Over2[K, V any](each func(*Pass) iter.Seq2[K, V], look func(*Pass, K, V)) f
 const (
 	NeedsSample  = "needs-sample" // two samples; the run took one
 	NotInCapture = "not-in-capture"
+	TooLarge     = "too-large" // more than may be read, such as than the memory limit
 )
 
 // unknownReason returns the Reason of what err left undetermined.
@@ -211,6 +213,8 @@ func unknownReason(err error) string {
 		return NeedsSample
 	case errors.Is(err, snapshot.ErrUnavailable):
 		return NotInCapture
+	case errors.Is(err, ovsdb.ErrTooLarge):
+		return TooLarge
 	}
 	return ""
 }
