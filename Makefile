@@ -57,14 +57,19 @@ unit: ## the tests that need neither root nor Open vSwitch, with -race
 # Without debugging information: to link some forty test binaries is half of the work.
 UNIT := GOGC=400 go test -short -vet=off -ldflags '-s -w'
 
+# The packages in which something runs beside something else, in a test at least: the others have nothing to race.
+STARTS := \bgo func|\bgo [a-zA-Z.]+\(|\.Go\(|t\.Parallel\(\)
+CONCURRENT = $(filter $(addprefix %/,$(shell grep -rlE --include='*.go' '$(STARTS)' cmd internal pkg | xargs dirname | sort -u)),$(PACKAGES))
+
 # Many answers of the whole command, one after the other, often a process each, whole deployments, servers that send without end: they
 # take up to ten times as long with -race.
-PLAIN := ^(TestGolden|TestTopologyScripts|TestDocs|TestDemo|TestArchitecture|TestViolations|TestPackageDocs|TestPage|TestDeployment(s|Packets|Repairs|Faults|ZoneRepairs|Scope|DisabledPort)|TestRedact.*|TestTypedNames|TestSecurityGroupDrop|TestFlowsOfTypedNames|TestPodNetworks|TestWrongNames|TestInterruptUnpacking|TestHostile(Servers|Archives)|TestReachNodes|TestEndlessString|TestKeysOfEngine|TestLoad|TestLoadHostile)$$
+PLAIN := ^(TestGolden|TestTopologyScripts|TestDocs|TestDemo|TestDeployment(s|Packets|Repairs|Faults|ZoneRepairs|Scope|DisabledPort)|TestRedact.*|TestTypedNames|TestSecurityGroupDrop|TestFlowsOfTypedNames|TestPodNetworks|TestWrongNames|TestInterruptUnpacking|TestHostileServers|TestReachNodes|TestEndlessString)$$
 .PHONY: unit-raced unit-plain
 unit-raced:
-	GORACE=atexit_sleep_ms=0 $(UNIT) -race -p 2 -skip '$(PLAIN)' $(filter-out %/internal/arch,$(PACKAGES))
+	GORACE=atexit_sleep_ms=0 $(UNIT) -race -p 2 -skip '$(PLAIN)' $(CONCURRENT)
 unit-plain:
-	$(UNIT) -run '$(PLAIN)' ./cmd/ovnctl ./pkg/ovsdb ./pkg/archive ./pkg/archive/anonymize ./internal/lab/replay ./internal/arch
+	$(UNIT) -run '$(PLAIN)' ./cmd/ovnctl ./pkg/ovsdb
+	$(UNIT) $(filter-out $(CONCURRENT),$(PACKAGES))
 
 .PHONY: golden
 golden: ## write what ovnctl prints about the demos into the files and pages that tests compare
