@@ -3,7 +3,6 @@ package decode
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -78,8 +77,6 @@ func readNumbers(ctx context.Context, vswitch ovsdb.Reader, host Host) (ownNumbe
 		if text, err := host.TLVMap(ctx, bridge); err == nil {
 			n.tlvs = openflow.ParseTLVMap(text)
 		}
-	} else {
-		err = fmt.Errorf("%s at %s: %w", vswitch.Name(), vswitch.Origin(), err)
 	}
 	wait.Wait()
 	n.release = release.Parse(version)

@@ -61,7 +61,7 @@ func balancerCalled(ctx context.Context, north ovsdb.Reader, name string) (bool,
 		&ovsdb.Query{Rows: &named, Where: []ovsdb.Condition{ovsdb.Where("name", "==", name)}},
 		&ovsdb.Query{Rows: &owned, Where: []ovsdb.Condition{ovsdb.Where("external_ids", "includes", map[string]string{"k8s.ovn.org/owner": name})}})
 	if err != nil {
-		return false, unread(north, err)
+		return false, err
 	}
 	return len(named)+len(owned) > 0, nil
 }
@@ -136,7 +136,7 @@ func (t *nbTables) readPorts(ctx context.Context, north ovsdb.Reader) error {
 func inTurn(ctx context.Context, r ovsdb.Reader, requests ...[]*ovsdb.Query) error {
 	for _, queries := range requests {
 		if err := r.Select(ctx, queries...); err != nil {
-			return unread(r, err)
+			return err
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package topology
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
@@ -102,7 +101,7 @@ func read[T any](ctx context.Context, r ovsdb.Reader) (*T, error) {
 	}
 	tables := new(T)
 	if err := ovsdb.Load(ctx, r, tables); err != nil {
-		return nil, unread(r, err)
+		return nil, err
 	}
 	return tables, nil
 }
@@ -121,7 +120,7 @@ func readSouthbound(ctx context.Context, r ovsdb.Reader, beside bool) (*sbTables
 		&ovsdb.Query{Rows: &workloads, Where: []ovsdb.Condition{ovsdb.Where("type", "==", "")}},
 	)
 	if err != nil {
-		return nil, unread(r, err)
+		return nil, err
 	}
 	for _, w := range workloads {
 		t.Ports = append(t.Ports, sb.PortBinding{PortBindingBrief: sb.PortBindingBrief{PortBindingWorkload: w}})
@@ -145,8 +144,4 @@ func inParallel(n int, f func(int)) {
 		})
 	}
 	wg.Wait()
-}
-
-func unread(r ovsdb.Reader, err error) error {
-	return fmt.Errorf("%s at %s: %w", r.Name(), r.Origin(), err)
 }
