@@ -34,6 +34,7 @@ func (t *tracer) ask(ctx context.Context, q Query) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
+	to = t.graph.ReceiverFrom(from, to, q.To)
 	from = t.graph.SenderTo(from, to.Port)
 	if err := t.fillService(&q, to); err != nil {
 		return nil, err
