@@ -105,7 +105,7 @@ var countersFaults = []fault{
 			s.traffic()
 		},
 		mend:   func(s *scene) { s.sh("node1", "ovs-appctl dpctl/ct-set-maxconns 3000000") },
-		object: "node node1",
+		object: "node node1", userspace: true, // the kernel's connections are the whole machine's: see package machine
 		repair: []string{"raise-conntrack-limit", "netdev@ovs-netdev"},
 	},
 	{

@@ -36,6 +36,8 @@ type fault struct {
 	args   []string // further flags of doctor: --sample 15s
 	// twoReleases: it takes a second release of OVN beside that of the lab, and is skipped where there is none.
 	twoReleases bool
+	// userspace: it takes the userspace datapath, and is skipped on the kernel's.
+	userspace bool
 	// patience is how many seconds ovnctl waits for a daemon that never answers; empty: as long as it does by itself.
 	patience string
 	// restless are beginnings of the keys of scene.state that change by themselves while the fault is there.

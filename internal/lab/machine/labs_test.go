@@ -16,33 +16,51 @@ import (
 	"github.com/ovnctl/ovnctl/internal/turn"
 )
 
-// A suite is lab tests of the command that run inside the machine, on labs with the kernel datapath.
+// A suite is lab tests of this repository that run inside the machine, on labs with the kernel datapath.
 type suite struct {
 	name  string
+	in    string   // their package
 	tests []string // names of tests, or of one subtest
 	env   string   // what they read from the environment
 	part  string   // the same where the suites take turns
 }
 
 var suites = []suite{
-	{name: "traces", tests: []string{"TestTraceTruth/ovn-kubernetes"}, env: "OVNCTL_PAIRS=60", part: "OVNCTL_PAIRS=6"},
-	{name: "sent packets", tests: []string{"TestSend/ovn-kubernetes"}, env: "OVNCTL_PAIRS=60", part: "OVNCTL_PAIRS=6"},
-	{name: "flows and decode", tests: []string{"TestDecodeLab", "TestDecodePackets", "TestFlowsLab"}},
+	{name: "traces", in: "cmd/ovnctl", tests: []string{"TestTraceTruth/ovn-kubernetes"}, env: "OVNCTL_PAIRS=60", part: "OVNCTL_PAIRS=6"},
+	{name: "sent packets", in: "cmd/ovnctl", tests: []string{"TestSend/ovn-kubernetes"}, env: "OVNCTL_PAIRS=60", part: "OVNCTL_PAIRS=6"},
+	{name: "flows and decode", in: "cmd/ovnctl", tests: []string{"TestDecodeLab", "TestDecodePackets", "TestFlowsLab"}},
+	{name: "healthy", in: "internal/faults", tests: []string{"TestHealthy/ovn-kubernetes"}},
 }
 
 // TestLabs runs tests of labs on the kernel datapath. In turn, one suite: OVNCTL_FAULTS=all runs all.
 func TestLabs(t *testing.T) {
 	makes := turn.Takes(t, len(suites))
+	var drawn []suite
+	for i, s := range suites {
+		if makes(i) {
+			drawn = append(drawn, s)
+		}
+	}
+	inMachine(t, drawn)
+}
+
+// inMachine runs suites on a machine of each release.
+func inMachine(t *testing.T, suites []suite) {
 	payload := t.TempDir()
 	copyTree(t, payload)
-	goTool(t, "test", "-c", "-tags", "lab", "-ldflags", "-s -w", "-o", filepath.Join(payload, "src/cmd/ovnctl/lab.test"), "./cmd/ovnctl")
+	buildOvnctl(t, payload)
+	compiled := map[string]bool{}
+	for _, s := range suites {
+		if !compiled[s.in] {
+			compiled[s.in] = true
+			goTool(t, "test", "-c", "-tags", "lab", "-ldflags", "-s -w", "-o", filepath.Join(payload, "src", s.in, "lab.test"), "./"+s.in)
+		}
+	}
 	for _, release := range releases() {
 		t.Run(release, func(t *testing.T) {
 			m := bootFor(t, Options{Release: release, Payload: payload, Memory: 4096})
-			for i, s := range suites {
-				if makes(i) {
-					t.Run(s.name, func(t *testing.T) { s.on(t, m) })
-				}
+			for _, s := range suites {
+				t.Run(s.name, func(t *testing.T) { s.on(t, m) })
 			}
 		})
 	}
@@ -61,7 +79,7 @@ func (s suite) on(t *testing.T, m *Machine) {
 		}
 	}
 	pattern := "^(" + strings.ReplaceAll(strings.Join(s.tests, "|"), "/", ")$/^(") + ")$"
-	line := fmt.Sprintf("cd /payload/src/cmd/ovnctl && env %s OVNCTL_LAB_DATAPATH=system ./lab.test -test.v -test.timeout 8h -test.run '%s'", env, pattern)
+	line := fmt.Sprintf("cd /payload/src/%s && env %s OVNCTL_LAB_DATAPATH=system OVNCTL_PROGRAM=/payload/ovnctl ./lab.test -test.v -test.timeout 8h -test.run '%s'", s.in, env, pattern)
 	cmd := m.Command(t.Context(), line)
 	var out bytes.Buffer
 	cmd.Stdout = io.MultiWriter(&out, t.Output())
