@@ -54,6 +54,18 @@ var hostnetFaults = []fault{
 		restless: announced,
 	},
 	{
+		check: "bridge-ip-lost-after-reboot", name: "nobody has them, and the card is down", on: "node1",
+		how: "the host boots: the bridge's addresses and routes go, and nobody sets eth0 up either",
+		make: func(s *scene) {
+			s.bare()
+			s.sh("node1", "ip link set eth0 down")
+		},
+		object:   "bridge br-ex on node1",
+		repair:   []string{"restore-bridge-ip", "br-ex"},
+		lost:     []probe{{"shop_client", "shop_web-2", "tcp"}, {"node1", "internet", "tcp"}},
+		restless: announced,
+	},
+	{
 		check: "uplink-not-in-bridge", name: "deleted", on: "node1",
 		how:    "ovs-vsctl del-port br-ex eth0",
 		make:   func(s *scene) { s.afterwards(); s.sh("node1", "ovs-vsctl del-port br-ex eth0") },

@@ -25,7 +25,8 @@ loses anything.
 
 If no link has them, they come from the host's network files, or else from the tunnel
 address of this chassis, with the prefix length and gateway that the Northbound or
-another node knows. Nothing is guessed: if sources disagree, it refuses.
+another node knows. Nothing is guessed: if sources disagree, it refuses. An uplink
+that is down is set up, too.
 
 It changes the running system. The plan names what brings the fault back at the next boot.`,
 	Params: []fixes.Param{{Name: "BRIDGE", Doc: "the bridge that lost its addresses"}},
@@ -54,8 +55,10 @@ It changes the running system. The plan names what brings the fault back at the 
 		}
 		l := n.Link(bridge)
 		var changes []fixes.LinkChange
-		if !l.Up {
-			changes = append(changes, linkUp(l))
+		for _, name := range append(uplinkLinks(u), bridge) { // who gave no address may not have set the uplink up either
+			if l := n.Link(name); l != nil && !l.Up {
+				changes = append(changes, linkUp(l))
+			}
 		}
 		more, warnings := giveBack(n, l, all)
 		addresses := strings.Join(namesOf(all, func(l lost) string { return l.prefix.String() }), ", ")
@@ -68,6 +71,14 @@ It changes the running system. The plan names what brings the fault back at the 
 			Cuts:     true,
 		}, nil
 	}),
+}
+
+// uplinkLinks are the links of an uplink that is in its bridge.
+func uplinkLinks(u facts.Uplink) []string {
+	if u.Port == nil {
+		return nil
+	}
+	return slices.Clone(u.Links)
 }
 
 // linkUp sets a link up.
