@@ -98,11 +98,13 @@ func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string,
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
-	leave, err := l.busy.enter(ctx, "ovs-vswitchd")
-	if err != nil {
-		return "", fmt.Errorf("bridge %s: another command is still under way: %w", bridge, err)
+	if kind == Flows || kind == Groups {
+		leave, err := l.busy.enter(ctx, "ovs-vswitchd")
+		if err != nil {
+			return "", fmt.Errorf("bridge %s: another command is still under way: %w", bridge, err)
+		}
+		defer leave()
 	}
-	defer leave()
 	socket := filepath.Join(l.OVSRunDir, bridge+".mgmt")
 	if _, err := os.Stat(socket); err != nil {
 		return "", fmt.Errorf("bridge %s: no management socket, no such bridge or ovs-vswitchd does not run: %w", bridge, err)

@@ -45,7 +45,7 @@ func LookBeneath(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *
 		return n, nil
 	}
 	c.Gather(ctx, nodes...)
-	ground := trace.NewGround(c, g)
+	ground := trace.NewGround(c, g, trace.NewKnown(c), trace.Reads{})
 	for _, node := range nodes {
 		if node.Vswitch() == nil {
 			n.Unread = append(n.Unread, node.Name)

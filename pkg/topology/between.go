@@ -75,7 +75,7 @@ func readPlain(ctx context.Context, name string, north, south ovsdb.Reader) (zon
 		t := new(nbTables)
 		var switches []nb.LogicalSwitchBare
 		var routers []nb.LogicalRouterBare
-		if err := inTurn(ctx, north, []*ovsdb.Query{{Rows: &switches}, {Rows: &routers}}); err != nil {
+		if err := apart(ctx, north, []*ovsdb.Query{{Rows: &switches}, {Rows: &routers}}); err != nil {
 			return nil, err
 		}
 		for _, s := range switches {
@@ -95,29 +95,29 @@ func readParts(ctx context.Context, name string, north, south ovsdb.Reader) (zon
 	}
 	return readSplit(ctx, name, south, func() (*nbTables, error) {
 		t := new(nbTables)
-		if err := inTurn(ctx, north, []*ovsdb.Query{{Rows: &t.Switches}, {Rows: &t.Routers}}, []*ovsdb.Query{{Rows: &t.LoadBalancers}, {Rows: &t.Groups}}); err != nil {
+		if err := apart(ctx, north, []*ovsdb.Query{{Rows: &t.Switches}, {Rows: &t.Routers}}); err != nil {
 			return nil, err
 		}
-		return t, t.readPorts(ctx, north)
+		return t, t.readPorts(ctx, north, []*ovsdb.Query{{Rows: &t.LoadBalancers}, {Rows: &t.Groups}})
 	})
 }
 
 // portsAtOnce is how many Logical_Switch_Port rows one request reads. They take the server 0.3 s.
 const portsAtOnce = 2000
 
-// readPorts reads the ports of the switches, which are known, and the routers' related rows. Many ports are read in
-// parts, by UUID, since no other column distinguishes them.
-func (t *nbTables) readPorts(ctx context.Context, north ovsdb.Reader) error {
-	requests := [][]*ovsdb.Query{
-		{{Rows: &t.DHCP}, {Rows: &t.RouterPorts}, {Rows: &t.NATs}, {Rows: &t.Routes}, {Rows: &t.Policies}},
-		{{Rows: &t.PortGroups}, {Rows: &t.Gateways}, {Rows: &t.HAGroups}, {Rows: &t.HAChassis}},
-	}
+// readPorts reads the ports of the switches, which are known, the routers' related rows, and what else is asked for. Many ports
+// are read in parts, by UUID, since no other column distinguishes them.
+func (t *nbTables) readPorts(ctx context.Context, north ovsdb.Reader, more ...[]*ovsdb.Query) error {
+	requests := append(more,
+		[]*ovsdb.Query{{Rows: &t.DHCP}, {Rows: &t.RouterPorts}, {Rows: &t.NATs}, {Rows: &t.Routes}, {Rows: &t.Policies}},
+		[]*ovsdb.Query{{Rows: &t.PortGroups}, {Rows: &t.Gateways}, {Rows: &t.HAGroups}, {Rows: &t.HAChassis}},
+	)
 	var ids []ovsdb.UUID
 	for _, s := range t.Switches {
 		ids = append(ids, s.Ports...)
 	}
 	if len(ids) <= portsAtOnce {
-		return inTurn(ctx, north, append(requests, []*ovsdb.Query{{Rows: &t.SwitchPorts}})...)
+		return apart(ctx, north, append(requests, []*ovsdb.Query{{Rows: &t.SwitchPorts}})...)
 	}
 	rows := make([][]nb.LogicalSwitchPort, len(ids))
 	for first := 0; first < len(ids); first += portsAtOnce {
@@ -127,15 +127,27 @@ func (t *nbTables) readPorts(ctx context.Context, north ovsdb.Reader) error {
 		}
 		requests = append(requests, queries)
 	}
-	err := inTurn(ctx, north, requests...)
+	err := apart(ctx, north, requests...)
 	t.SwitchPorts = slices.Concat(rows...)
 	return err
 }
 
-// inTurn sends requests one after another.
-func inTurn(ctx context.Context, r ovsdb.Reader, requests ...[]*ovsdb.Query) error {
-	for _, queries := range requests {
-		if err := r.Select(ctx, queries...); err != nil {
+// apart sends requests that do not depend on each other, two at a time: while one reply is read, the server works on the
+// next.
+func apart(ctx context.Context, r ovsdb.Reader, requests ...[]*ovsdb.Query) error {
+	errs := make([]error, len(requests))
+	slots := make(chan struct{}, 2)
+	var wg sync.WaitGroup
+	for i, queries := range requests {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = r.Select(ctx, queries...)
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
 			return err
 		}
 	}
@@ -165,7 +177,7 @@ func readBindings(ctx context.Context, r ovsdb.Reader) (*sbTables, error) {
 	}
 	t := new(sbTables)
 	var workloads []sb.PortBindingWorkload
-	err := inTurn(ctx, r,
+	err := apart(ctx, r,
 		[]*ovsdb.Query{{Rows: &t.Chassis}, {Rows: &t.Encaps}, {Rows: &t.Datapaths}, {Rows: &t.HAGroups}, {Rows: &t.HAChassis}, {Rows: &t.Gateways}},
 		[]*ovsdb.Query{{Rows: &t.Ports, Where: []ovsdb.Condition{ovsdb.Where("type", "!=", "")}}},
 		[]*ovsdb.Query{{Rows: &workloads, Where: []ovsdb.Condition{ovsdb.Where("type", "==", "")}}})

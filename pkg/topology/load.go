@@ -3,6 +3,7 @@ package topology
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
@@ -34,7 +35,13 @@ func load(ctx context.Context, s Source, readZone zoneReader) (*Graph, error) {
 	})
 	all := make([]zoneData, len(reads))
 	errs := make([][]error, len(reads))
+	var nodes []nodeData
+	var unread []string
+	var err error
+	var beside sync.WaitGroup
+	beside.Go(func() { nodes, unread, err = readNodes(ctx, s, nil) })
 	inParallel(len(reads), func(i int) { all[i], errs[i] = reads[i]() })
+	beside.Wait()
 	for i, data := range all {
 		for _, err := range errs[i] {
 			notes, failed = append(notes, err.Error()), err
@@ -43,7 +50,6 @@ func load(ctx context.Context, s Source, readZone zoneReader) (*Graph, error) {
 			zones = append(zones, data)
 		}
 	}
-	nodes, unread, err := readNodes(ctx, s, nil)
 	if err != nil {
 		failed = err
 	}

@@ -30,7 +30,8 @@ type tracer struct {
 	ingress  *journey.Ingress // where the packet enters a bridge
 	commands []string         // that show the same, in order
 
-	readPod func(*cluster.Node, string) (*node.PodNet, error) // nil: the node's own
+	known *Known
+	reads Reads
 
 	laterHops map[*journey.Direction][]journey.Hop // of a later packet of the same connection
 }

@@ -18,17 +18,22 @@ import (
 
 // A Ground answers what carries OVN: whether tunnel packets pass between nodes, and whether workloads take part in their
 // networks. It follows packets as traces do, so that a check and a trace cannot disagree. It is not safe for concurrent
-// use.
+// use; each of several questions at a time has a Ground of its own, from [Ground.Beside].
 type Ground struct{ tracer }
 
-// NewGround prepares the questions about a deployment.
-func NewGround(c *cluster.Cluster, g *topology.Graph) *Ground {
-	return &Ground{tracer{deployment: newDeployment(c, g)}}
+// NewGround prepares the questions about a deployment. Its nodes are read as reads says.
+func NewGround(c *cluster.Cluster, g *topology.Graph, known *Known, reads Reads) *Ground {
+	return &Ground{tracer{deployment: newDeployment(c, g), known: known, reads: reads}}
 }
 
-// ReadPods has the namespaces of workloads read by a function, for one that has read them before.
+// Beside returns a Ground for another question at the same time.
+func (g *Ground) Beside() *Ground {
+	return &Ground{tracer{deployment: g.deployment, known: g.known, reads: g.reads}}
+}
+
+// ReadPods has the namespaces of workloads read by a function.
 func (g *Ground) ReadPods(read func(n *cluster.Node, link string) (*node.PodNet, error)) {
-	g.readPod = read
+	g.reads.Pod = read
 }
 
 // A Loss is a packet that does not pass.

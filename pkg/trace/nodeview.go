@@ -35,6 +35,7 @@ type location struct {
 // A nodeView is a node with what is needed to decode the numbers in its flows.
 type nodeView struct {
 	*cluster.Node
+	reads   *Reads
 	sw      *ovssim.Fallback
 	names   *decode.Names
 	decoder *decode.Decoder
@@ -54,7 +55,6 @@ type nodeView struct {
 
 // zoneView is what is read once for all nodes of a zone.
 type zoneView struct {
-	logical *decode.Logical
 	flows   *decode.LogicalFlows
 	objects *decode.Objects
 }
@@ -76,11 +76,8 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 		return nil, err
 	}
 	t.graph = g
-	zone, err := t.zone(ctx, t.cluster.ZoneOf(n))
-	if err != nil {
-		return nil, err
-	}
-	v := &nodeView{Node: n, sw: &ovssim.Fallback{Host: n.Host}, ports: map[string]*topology.Port{}}
+	zone := t.zone(t.cluster.ZoneOf(n))
+	v := &nodeView{Node: n, reads: &t.reads, sw: &ovssim.Fallback{Host: n.Host}, ports: map[string]*topology.Port{}}
 	for _, p := range t.graph.Ports {
 		for _, a := range p.Interfaces {
 			if a.Node == n.Name {
@@ -88,7 +85,7 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 			}
 		}
 	}
-	if v.names, err = decode.ReadNames(ctx, n.Vswitch(), n, zone.logical); err != nil {
+	if v.names, err = t.known.Names(ctx, n); err != nil {
 		return nil, err
 	}
 	v.decoder = &decode.Decoder{Names: v.names, Flows: zone.flows, Objects: zone.objects}
@@ -147,16 +144,12 @@ func (t *tracer) unreadable(n *cluster.Node) error {
 }
 
 // zone returns what is read of a zone; nothing of nil.
-func (t *tracer) zone(ctx context.Context, z *cluster.Zone) (*zoneView, error) {
+func (t *tracer) zone(z *cluster.Zone) *zoneView {
 	if v, ok := t.zones[z]; ok {
-		return v, nil
+		return v
 	}
 	v := &zoneView{}
 	if z != nil && z.SB != nil {
-		var err error
-		if v.logical, err = decode.ReadLogical(ctx, z.SB); err != nil {
-			return nil, err
-		}
 		v.flows = decode.NewLogicalFlows(z.SB)
 	}
 	if z != nil && z.NB != nil {
@@ -166,13 +159,13 @@ func (t *tracer) zone(ctx context.Context, z *cluster.Zone) (*zoneView, error) {
 		t.zones = map[*cluster.Zone]*zoneView{}
 	}
 	t.zones[z] = v
-	return v, nil
+	return v
 }
 
 // net returns what the node's kernel knows of its network, read once.
 func (v *nodeView) net(ctx context.Context) (*node.Network, error) {
 	if v.network == nil && v.networkErr == nil {
-		v.network, v.networkErr = v.Host.Network(ctx)
+		v.network, v.networkErr = v.reads.network(ctx, v.Node)
 	}
 	return v.network, v.networkErr
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -267,11 +266,11 @@ func (r *run) portRefuses(ctx context.Context, p location) (journey.Cause, bool)
 
 // configured reports whether a port has an OpenFlow setting that keeps packets from passing.
 func (r *run) configured(ctx context.Context, p location, name, setting string) (journey.Cause, bool) {
-	text, err := p.node.Host.Dump(ctx, p.bridge, node.Ports)
+	ports, err := r.reads.ports(ctx, p.node.Node, p.bridge)
 	if err != nil {
 		return journey.Cause{}, false
 	}
-	for _, d := range openflow.ParsePortDescs(text) {
+	for _, d := range ports {
 		if d.Port.Name == name && slices.Contains(d.Config, setting) {
 			return journey.Cause{Kind: journey.PortBlocked, Link: name, Bridge: p.bridge, Node: p.node.Name, Detail: setting}, true
 		}

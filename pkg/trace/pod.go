@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -28,11 +27,7 @@ func (t *tracer) workload(ctx context.Context, v *nodeView, link string) workloa
 		return w
 	}
 	w := workload{}
-	read := t.readPod
-	if read == nil {
-		read = func(n *cluster.Node, link string) (*node.PodNet, error) { return n.Host.Pod(ctx, link) }
-	}
-	pod, err := read(v.Node, link)
+	pod, err := t.reads.pod(ctx, v.Node, link)
 	if err == nil && pod != nil && pod.Network != nil {
 		w = t.attached(v, link, pod)
 	}

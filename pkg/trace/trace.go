@@ -17,7 +17,7 @@ import (
 // result rests on the logical flows alone. The notes are caveats for the reader. The error is a *topology.NameError for
 // a name that is not found or ambiguous; anything unreadable on the path is not an error but an unknown verdict.
 func Run(ctx context.Context, c *cluster.Cluster, g *topology.Graph, q Query) (*journey.Trace, []string, error) {
-	t := &tracer{deployment: newDeployment(c, g), noNodes: q.Logical}
+	t := &tracer{deployment: newDeployment(c, g), known: NewKnown(c), noNodes: q.Logical}
 	ask, err := t.ask(ctx, q)
 	if err != nil {
 		return nil, nil, err

@@ -9,7 +9,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
@@ -59,12 +58,12 @@ func (g *Ground) workloadLinks(v *nodeView) []string {
 
 // shutPorts returns the ports of a node's integration bridge whose OpenFlow configuration stops packets.
 func (g *Ground) shutPorts(ctx context.Context, v *nodeView) (map[string]string, error) {
-	text, err := v.Host.Dump(ctx, v.names.Bridge, node.Ports)
+	ports, err := g.reads.ports(ctx, v.Node, v.names.Bridge)
 	if err != nil {
 		return nil, ctx.Err()
 	}
 	shut := map[string]string{}
-	for _, d := range openflow.ParsePortDescs(text) {
+	for _, d := range ports {
 		for _, setting := range []string{"NO_FWD", "NO_RECV"} {
 			if slices.Contains(d.Config, setting) {
 				shut[d.Port.Name] = setting

@@ -68,7 +68,7 @@ func lookAtPods(h *snapshot.Host) (podsLooked, error) {
 		if n == nil {
 			return looked, nil
 		}
-		g, err := facts.GraphOf(d)
+		ground, err := doctor.GroundOf(d)
 		if err != nil {
 			return looked, err
 		}
@@ -76,7 +76,6 @@ func lookAtPods(h *snapshot.Host) (podsLooked, error) {
 		if h.Local {
 			most = podsHere
 		}
-		ground := trace.NewGround(d.Cluster(), g)
 		ground.ReadPods(func(_ *cluster.Node, link string) (*node.PodNet, error) {
 			pod, err := h.Pod(link)
 			if err != nil {

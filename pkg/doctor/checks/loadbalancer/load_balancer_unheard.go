@@ -12,7 +12,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/node"
-	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace"
 )
 
@@ -26,11 +25,10 @@ on the backend's port: connections are reset.`,
 	Causes: []string{"pod-address-mismatch", "pod-network-broken", "lb-on-wrong-switch", "lb-health-check-dead"},
 	Settle: true, // a container starts
 	Run: func(p *doctor.Pass) {
-		g, ok := doctor.Need(p, doctor.NorthboundObject, func() (*topology.Graph, error) { return facts.GraphOf(p.Deployment) })
+		ground, ok := doctor.Need(p, doctor.NorthboundObject, func() (*trace.Ground, error) { return doctor.GroundOf(p.Deployment) })
 		if !ok {
 			return
 		}
-		ground := trace.NewGround(p.Cluster(), g)
 		few := &fewPods{Pass: p, of: map[string]int{}}
 		ground.ReadPods(few.read)
 		found, err := ground.Unheard(p.Context(), facts.Switching(p.Deployment))

@@ -26,6 +26,11 @@ and in again on the other node.`,
 		"encap-ip-not-local", "system-id-cloned", "two-vswitchds", "kernel-module-missing", "ipv6-dad-failed", "duplicate-chassis-stale",
 		"conf-db-lost-or-corrupt", "dpdk-not-initialised",
 	},
+	Begin: func(d *snapshot.Deployment) {
+		if slices.ContainsFunc(d.Hosts, func(h *snapshot.Host) bool { return !h.Central() && h.SystemID != "" }) {
+			go func() { _, _ = doctor.GroundOf(d) }()
+		}
+	},
 	Settle: true, // a bond or a spanning tree takes a while, and so does a new neighbour
 	Run:    tunnelPaths,
 }
@@ -42,11 +47,10 @@ type tunnelsFollowed struct {
 // followTunnels follows the tunnels of all nodes that can be read.
 func followTunnels(d *snapshot.Deployment) (tunnelsFollowed, error) {
 	return snapshot.Derive(d, "tunnels", func() (all tunnelsFollowed, err error) {
-		g, err := facts.GraphOf(d)
+		ground, err := doctor.GroundOf(d)
 		if err != nil {
 			return all, err
 		}
-		ground := trace.NewGround(d.Cluster(), g)
 		for _, n := range facts.Switching(d) {
 			lost, count, err := ground.Tunnels(d.Context(), n, peersFollowed)
 			if err != nil && d.Context().Err() != nil {

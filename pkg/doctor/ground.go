@@ -1,0 +1,68 @@
+package doctor
+
+import (
+	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/facts"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/trace"
+)
+
+// GroundOf prepares following packets beneath OVN. What it reads is read once for all checks; each has a Ground of its own.
+func GroundOf(d *snapshot.Deployment) (*trace.Ground, error) {
+	g, err := snapshot.Derive(d, "", func() (*trace.Ground, error) {
+		known := trace.NewKnown(d.Cluster())
+		var nodes sync.WaitGroup
+		for _, h := range d.Hosts { // while the topology is read
+			nodes.Go(func() { readNode(h, known) })
+		}
+		g, err := facts.GraphOf(d)
+		nodes.Wait()
+		if err != nil {
+			return nil, err
+		}
+		return trace.NewGround(d.Cluster(), g, known, nodeReads(d)), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return g.Beside(), nil
+}
+
+// readNode reads what packets cannot be followed without. Its errors come again where they matter.
+func readNode(h *snapshot.Host, known *trace.Known) {
+	n := facts.SwitchingOn(h)
+	if n == nil {
+		return
+	}
+	if _, err := h.OVSDB(); err != nil {
+		return
+	}
+	var side sync.WaitGroup
+	side.Go(func() { _, _ = h.Network() })
+	if names, err := known.Names(h.Deployment().Context(), n); err == nil {
+		_, _ = h.OpenFlowPorts(names.Bridge)
+	}
+	side.Wait()
+}
+
+// nodeReads answers from what a sample has read.
+func nodeReads(d *snapshot.Deployment) trace.Reads {
+	return trace.Reads{
+		Network: func(n *cluster.Node) (*node.Network, error) {
+			if h := d.Host(n.Name); h != nil {
+				return h.Network()
+			}
+			return n.Host.Network(d.Context())
+		},
+		Ports: func(n *cluster.Node, bridge string) ([]openflow.PortDesc, error) {
+			if h := d.Host(n.Name); h != nil {
+				return h.OpenFlowPorts(bridge)
+			}
+			return nil, node.ErrUnavailable
+		},
+	}
+}
