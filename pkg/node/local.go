@@ -109,8 +109,13 @@ func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string,
 	if _, err := os.Stat(socket); err != nil {
 		return "", fmt.Errorf("bridge %s: no management socket, no such bridge or ovs-vswitchd does not run: %w", bridge, err)
 	}
-	if kind == TLVMap {
+	switch kind {
+	case TLVMap:
 		return tlvMap(ctx, socket, bridge)
+	case Ports:
+		if text, err := portDesc(ctx, socket, bridge); !errors.Is(err, errOldOpenFlow) {
+			return text, err
+		}
 	}
 	text, err := runSpooled(ctx, "ovs-ofctl", ofctlArgs(kind, "unix:"+socket)...)
 	if errors.Is(err, exec.ErrNotFound) {

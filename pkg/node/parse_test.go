@@ -65,6 +65,20 @@ func FuzzTLVMap(f *testing.F) {
 	})
 }
 
+func FuzzPortDesc(f *testing.F) {
+	port := append([]byte{0xff, 0xff, 0xff, 0xfe, 0, 72, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0}, "br-ex"...)
+	port = append(port, make([]byte, 72-len(port))...)
+	port[36], port[43] = 4, 32
+	f.Add(byte(6), port)
+	f.Add(byte(4), port[:64])
+	f.Fuzz(func(_ *testing.T, version byte, b []byte) {
+		ports, _ := appendPorts(nil, version, b)
+		for _, p := range ports {
+			p.print(new(strings.Builder))
+		}
+	})
+}
+
 // The rules of iptables: as nft shows them when they are its own, and as
 // iptables-save does when they are not.
 func TestParseIptables(t *testing.T) {

@@ -133,7 +133,7 @@ func (g *Ground) throughTunnel(ctx context.Context, v *nodeView, to *cluster.Nod
 		}
 		return r.outerWay(ctx, &o)
 	}
-	end := location{node: &nodeView{Node: to}, tunnel: &journey.Encapsulation{Type: port.Type}}
+	end := location{node: &nodeView{Node: to, reads: &r.reads}, tunnel: &journey.Encapsulation{Type: port.Type}}
 	r.encapsulate(ctx, at, port, leaf, r.encap(v, port), port.Tunnel.Remote, end, &o)
 	return r.outerWay(ctx, &o)
 }
@@ -149,7 +149,7 @@ func (g *Ground) fromTunnel(ctx context.Context, v *nodeView, from *cluster.Node
 	setMAC(&frame, "eth_src", anyMAC)
 	setMAC(&frame, "eth_dst", v.macAt(ctx, own))
 	end := location{node: v, bridge: port.Bridge, port: packet.PortID{Number: uint32(port.Number)}, tunnel: &journey.Encapsulation{Type: port.Type}}
-	at := location{node: v, packet: frame, carries: &tunnelled{from: &nodeView{Node: from}, to: end}}
+	at := location{node: v, packet: frame, carries: &tunnelled{from: &nodeView{Node: from, reads: &r.reads}, to: end}}
 	net, err := v.net(ctx)
 	if err != nil {
 		return journey.Verdict{Outcome: journey.Unknown}, ctx.Err()
