@@ -48,6 +48,7 @@ type Cluster struct {
 	Notes    []string  // about the sources
 
 	config   Config                  // of a live deployment, completed
+	identity func() ovsdb.TLSFiles   // of this host, for what needs TLS: finding it takes a look at all processes
 	keeper   func(*Node) node.Keeper // of a recording; nil: there is none
 	time     time.Time
 	timeout  time.Duration

@@ -62,9 +62,13 @@ func (c *Cluster) openLive(parent context.Context, config Config) error {
 		}
 	}
 	c.addHosts(ctx, config, zone, south().rows, local())
-	if c.config = config; config.TLS == (ovsdb.TLSFiles{}) {
-		c.config.TLS = f.tls(local())
-	}
+	c.config = config
+	c.identity = sync.OnceValue(func() ovsdb.TLSFiles {
+		if config.TLS != (ovsdb.TLSFiles{}) {
+			return config.TLS
+		}
+		return f.tls(local())
+	})
 	if !config.OwnZone {
 		c.OpenZones(parent)
 	}

@@ -221,7 +221,11 @@ func (c *Cluster) openFound(ctx context.Context, found *node.Databases, name, re
 	if remotes == "" {
 		return opened{}
 	}
-	db, err := found.Open(ctx, ovsdb.Config{DB: name, Remotes: remotes, TLS: c.config.TLS, MaxReply: c.config.MaxReply})
+	config := ovsdb.Config{DB: name, Remotes: remotes, MaxReply: c.config.MaxReply}
+	if needsTLS(remotes) {
+		config.TLS = c.identity()
+	}
+	db, err := found.Open(ctx, config)
 	if err != nil {
 		return opened{err: err}
 	}
