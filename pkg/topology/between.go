@@ -136,16 +136,7 @@ func (t *nbTables) readPorts(ctx context.Context, north ovsdb.Reader, more ...[]
 // next.
 func apart(ctx context.Context, r ovsdb.Reader, requests ...[]*ovsdb.Query) error {
 	errs := make([]error, len(requests))
-	slots := make(chan struct{}, 2)
-	var wg sync.WaitGroup
-	for i, queries := range requests {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			errs[i] = r.Select(ctx, queries...)
-		})
-	}
-	wg.Wait()
+	inParallel(len(requests), 2, func(i int) { errs[i] = r.Select(ctx, requests[i]...) })
 	for _, err := range errs {
 		if err != nil {
 			return err

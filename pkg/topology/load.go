@@ -40,7 +40,7 @@ func load(ctx context.Context, s Source, readZone zoneReader) (*Graph, error) {
 	var err error
 	var beside sync.WaitGroup
 	beside.Go(func() { nodes, unread, err = readNodes(ctx, s, nil) })
-	inParallel(len(reads), func(i int) { all[i], errs[i] = reads[i]() })
+	inParallel(len(reads), readers, func(i int) { all[i], errs[i] = reads[i]() })
 	beside.Wait()
 	for i, data := range all {
 		for _, err := range errs[i] {
@@ -95,7 +95,7 @@ func readNodes(ctx context.Context, s Source, have []nodeData) (nodes []nodeData
 		}
 	})
 	errs := make([]error, len(more))
-	inParallel(len(more), func(i int) {
+	inParallel(len(more), readers, func(i int) {
 		more[i].vs, errs[i] = read[vsTables](ctx, databases[i])
 	})
 	nodes = slices.Clone(have)

@@ -131,11 +131,15 @@ func readSouthbound(ctx context.Context, r ovsdb.Reader, beside bool) (*sbTables
 // readers bounds concurrent database reads.
 const readers = 16
 
-// inParallel calls f with 0 to n-1, a few at a time, and returns when all are
+// inParallel calls f with 0 to n-1, at most some at a time, and returns when all are
 // done.
-func inParallel(n int, f func(int)) {
+func inParallel(n, most int, f func(int)) {
+	if n == 1 {
+		f(0)
+		return
+	}
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, readers)
+	slots := make(chan struct{}, most)
 	for i := range n {
 		slots <- struct{}{}
 		wg.Go(func() {
