@@ -101,10 +101,10 @@ func doctorFaults(l *lab.Lab) []fault {
 }
 
 // beneathMissed are faults that doctor does not find: what a pod's packet filter refuses may be its owner's wish, even where a
-// load balancer sends it there, and so may a second link of a pod; policies of IPsec are not looked at;
+// load balancer sends it there, and so may its policies of IPsec, and a second link of a pod;
 // and that a host's gateway did not answer the last time is unknown.
 var beneathMissed = []string{
-	"packet filter of the pod rejects", "IPsec policy of the host blocks", "IPsec policy of the pod blocks", "pod with a second link to the others", "default route of the host by nobody",
+	"packet filter of the pod rejects", "IPsec policy of the pod blocks", "IPsec policy of the pod blocks what comes in", "pod with a second link to the others", "default route of the host by nobody",
 }
 
 // beneathBeside are checks whose findings may stand beside the one that is owed.
@@ -126,6 +126,9 @@ var beneathBeside = map[string]string{
 // beneathFound is what doctor owes for each fault. Those without an entry are legal, or visible on no node: doctor must be
 // silent about them.
 var beneathFound = map[string]owed{
+	"IPsec policy of the host blocks":            {"host-path-astray", "node node1", "ipsec-blocks"},
+	"IPsec of the host by priority":              {"host-path-astray", "node node1", "ipsec-blocks"},
+	"IPsec of the host without an association":   {"host-path-astray", "node node1", "ipsec-lacks"},
 	"VLAN tag on the uplink":                     {"tunnel-path-blocked", "interface eth0 on node1", "vlan-mismatch"},
 	"node2 has the MAC address of node1":         {"tunnel-path-blocked", "node node1", "same-mac"},
 	"route back from outside":                    {"gateway-router-incomplete", "router GR_node1", "no-route-back"},

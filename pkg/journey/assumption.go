@@ -29,9 +29,10 @@ const (
 	WithinRate      AssumptionKind = "rate"             // Objects limit the rate
 	RoutingRules    AssumptionKind = "routing-rules"    // by protocol, port or user, in Objects or on Nodes
 	TrafficControl  AssumptionKind = "traffic-control"  // Objects, queueing disciplines of Nodes, pass the packet
+	Encryption      AssumptionKind = "ipsec"            // by IPsec, of Nodes or in Objects, fits the other end's
 )
 
-var assumptionKinds = []AssumptionKind{PhysicalNetwork, OutsideNetwork, NextHopAnswers, NodesAsOVNSays, HostNetworks, Filters, Workloads, WithinRate, RoutingRules, TrafficControl}
+var assumptionKinds = []AssumptionKind{PhysicalNetwork, OutsideNetwork, NextHopAnswers, NodesAsOVNSays, HostNetworks, Filters, Workloads, WithinRate, RoutingRules, TrafficControl, Encryption}
 
 // Assume adds assumptions to a list: one of each kind, in order.
 func Assume(list []Assumption, more ...Assumption) []Assumption {

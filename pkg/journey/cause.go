@@ -150,6 +150,8 @@ const (
 	WrongNeighbour CauseKind = "wrong-neighbour"  // Address is sent to at MAC, but is at Detail
 	SameMAC        CauseKind = "same-mac"         // Node and Chassis both have MAC
 	Filtered       CauseKind = "filtered"         // by the packet filter: Detail
+	IPsecBlocks    CauseKind = "ipsec-blocks"     // the kernel's policy Detail
+	IPsecLacks     CauseKind = "ipsec-lacks"      // the association that the kernel's policy Detail needs
 	NoARP          CauseKind = "no-arp"           // interface Link of the workload asks for no MAC addresses
 	EchoIgnored    CauseKind = "echo-ignored"     // the workload or host answers no ping: sysctl Detail
 	NobodyListens  CauseKind = "nobody-listens"   // on Service

@@ -21,6 +21,9 @@ type Network struct {
 	// Sysctl holds net/ipv4/ip_forward and, per interface (and "all" and "default"), the settings of sysctlKeys:
 	// forwarding, rp_filter, accept_ra, disable_ipv6 and others. Unreadable settings are absent.
 	Sysctl map[string]string `json:"sysctl"`
+
+	// IPsec is nil if it is unknown.
+	IPsec *IPsec `json:"ipsec,omitzero"`
 }
 
 // A Link is a network interface, ip-link(8).
@@ -205,6 +208,9 @@ func (n *Network) sort() {
 	slices.SortFunc(n.Neighbours, func(a, b Neighbour) int {
 		return cmp.Or(cmp.Compare(a.Link, b.Link), a.Addr.Compare(b.Addr))
 	})
+	if n.IPsec != nil {
+		n.IPsec.sort()
+	}
 }
 
 // sysctlKeys are the patterns below /proc/sys that Network.Sysctl holds.

@@ -69,6 +69,7 @@ func readNetwork(sysctls string) (*Network, error) {
 	if err := readNeighbours(k, n, names); err != nil {
 		return nil, fmt.Errorf("neighbours: %w", err)
 	}
+	n.IPsec = readIPsec()
 	n.sort()
 	if sysctls != "" {
 		if n.Sysctl, err = readSysctls(sysctls, links); err != nil {

@@ -78,6 +78,8 @@ part route6 $T ip -6 -N -d -j route show table all
 part rule4 $T ip -4 -N -d -j rule
 part rule6 $T ip -6 -N -d -j rule
 part neigh $T ip -N -j neigh
+part policies $T ip xfrm policy
+part associations $T ip xfrm state list nokeys
 part sysctl sysctls
 part netns $T ip -j netns list-id
 part nft $T nft -a list ruleset
@@ -404,6 +406,11 @@ func parseNetwork(get func(part string) ([]byte, error)) (*Network, error) {
 		if err := p.parse(out); err != nil {
 			return nil, fmt.Errorf("cannot read what ip printed for %s: %w", p.name, err)
 		}
+	}
+	policies, err := get("policies")
+	associations, err2 := get("associations")
+	if err == nil && err2 == nil {
+		n.IPsec = parseXfrm(string(policies), string(associations))
 	}
 	n.sort()
 	return n, nil

@@ -99,6 +99,8 @@ part route6 $T IP -6 -N -d -j route show table all
 part rule4 $T IP -4 -N -d -j rule
 part rule6 $T IP -6 -N -d -j rule
 part neigh $T IP -N -j neigh
+part policies $T IP xfrm policy
+part associations $T IP xfrm state list nokeys
 part nft $T ENTER nft -a list ruleset
 part legacy $T ENTER cat /proc/net/ip_tables_names /proc/net/ip6_tables_names
 part tcp $T ENTER cat /proc/net/tcp

@@ -34,6 +34,7 @@ func furnish(t *testing.T) {
 	add := func(line string) { enter(t, "node1", strings.Fields(line)...) }
 	add("ip link add va type veth peer name vb")
 	t.Cleanup(func() { enter(t, "node1", "ip", "link", "del", "va") })
+	t.Cleanup(func() { enter(t, "node1", "ip", "xfrm", "policy", "flush") })
 	for _, line := range []string{
 		"ip link add brx type bridge",
 		"ip link set vb master brx",
@@ -67,6 +68,9 @@ func furnish(t *testing.T) {
 		"ip rule add from 10.77.0.0/24 iif va ipproto tcp dport 80-90 table 77 prio 52",
 		"ip rule add tos 0x10 table main suppress_prefixlength 0 prio 53",
 		"ip rule add from 10.77.0.7 blackhole prio 54",
+		"ip xfrm policy add dir out dst 192.0.2.0/24 proto tcp dport 80 action block priority 7",
+		"ip xfrm policy add dir fwd src fd01::/16 dst fd02::/16 mark 0x5 tmpl src fd01::1 dst fd02::1 proto esp spi 0x17 reqid 3 mode tunnel level use tmpl proto ah mode transport",
+		"ip xfrm policy add dir in dst 192.0.2.0/24 dev va",
 		"ip route add 192.0.2.96/28 via 10.88.0.3 dev va metric 9 mtu 1400 advmss 1360 initcwnd 20 proto 42",
 		"ip route add tos 0x10 192.0.2.112/28 dev va src 10.88.0.1 scope link",
 		"ip -6 route add 2001:db8:5::/64 via fd99::7 dev va metric 5 pref high hoplimit 9",
@@ -153,6 +157,9 @@ func TestNetworkBothWays(t *testing.T) {
 		if !slices.ContainsFunc(n.Routes, func(r node.Route) bool { return cmp.Equal(r, want, values) }) {
 			t.Errorf("no route %+v", want)
 		}
+	}
+	if n.IPsec == nil || len(n.IPsec.Policies) != 3 || !n.IPsec.Policies[2].Block || n.IPsec.Policies[2].DstPort != 80 || len(n.IPsec.Policies[0].Needs) != 2 || !n.IPsec.Policies[1].Part {
+		t.Errorf("policies of IPsec: %+v", n.IPsec)
 	}
 	rule := node.Rule{Family: 6, Priority: 77, Not: true, Src: netip.MustParsePrefix("fd01::/64"), Dst: netip.MustParsePrefix("fd02::/16"), Iif: "va", Mark: 0x10, Mask: 0xf0, Table: 1000}
 	if !slices.Contains(n.Rules, rule) {

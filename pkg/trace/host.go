@@ -98,7 +98,7 @@ func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Ro
 	switch route.Type {
 	case "local":
 		h.packet.SetTuple(h.tuple)
-		if h.filtered(ctx, "", "ingress", "prerouting", "input") || h.unheard(ctx) {
+		if h.filtered(ctx, "", "ingress", "prerouting", "input") || h.link != "" && h.policed(net, "in") || h.unheard(ctx) {
 			return
 		}
 		if setting, ignored := net.IgnoresEcho(h.tuple.Dst.Is6()); ignored && !h.replying && protocolName(h.tuple.Proto) == "icmp" {
@@ -146,6 +146,18 @@ func (h *hostStep) filtered(ctx context.Context, out string, hooks ...string) bo
 	return false
 }
 
+// policed ends a packet that the host's IPsec policies stop.
+func (h *hostStep) policed(net *node.Network, directions ...string) bool {
+	c, stops, assumed := policed(net, filterPacket(h.tuple, h.replying), directions...)
+	switch {
+	case stops:
+		h.stop(journey.Dropped, c)
+	case assumed:
+		h.out.assume(journey.Assumption{Kind: journey.Encryption, Nodes: []string{h.node.Name}})
+	}
+	return stops
+}
+
 // unheard ends the first packet of a connection to the host if nothing there listens on its port, and nothing there may
 // redirect it.
 func (h *hostStep) unheard(ctx context.Context) bool {
@@ -188,11 +200,11 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 		}
 		h.packet.SetUint("nw_ttl", h.packet.Uint("nw_ttl")-1)
 	}
-	hooks := []string{"output", "postrouting", "egress"}
+	hooks, directions := []string{"output", "postrouting", "egress"}, []string{"out"}
 	if h.link != "" {
-		hooks = []string{"ingress", "prerouting", "forward", "postrouting", "egress"}
+		hooks, directions = []string{"ingress", "prerouting", "forward", "postrouting", "egress"}, []string{"fwd", "out"}
 	}
-	if h.filtered(ctx, route.Dev, hooks...) {
+	if h.filtered(ctx, route.Dev, hooks...) || h.policed(net, directions...) {
 		return
 	}
 	h.packet.SetTuple(h.tuple)

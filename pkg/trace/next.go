@@ -170,6 +170,10 @@ func beneath(v journey.Verdict) string {
 		return "ip neighbour show " + c.Address.String()
 	case journey.Filtered:
 		return "nft list ruleset"
+	case journey.IPsecBlocks:
+		return "ip xfrm policy"
+	case journey.IPsecLacks:
+		return "ip xfrm state list nokeys"
 	case journey.NobodyListens:
 		return "ss -lntu"
 	}
@@ -178,6 +182,7 @@ func beneath(v journey.Verdict) string {
 
 // insidePod are the commands that show in a pod what is wrong with it.
 var insidePod = map[journey.CauseKind][]string{
+	journey.IPsecBlocks: {"ip", "xfrm", "policy"}, journey.IPsecLacks: {"ip", "xfrm", "state", "list", "nokeys"},
 	journey.Filtered: {"nft", "list", "ruleset"}, journey.NobodyListens: {"ss", "-lntu"}, journey.WrongNeighbour: {"ip", "neighbour", "show"},
 }
 

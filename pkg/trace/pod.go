@@ -95,6 +95,13 @@ func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *top
 	if did, _ := podFilter(w.pod, p, false, in); w.pod.Firewall == nil || did == node.FilterUnsure {
 		assumed = append(assumed, journey.Assumption{Kind: journey.Filters, Objects: objects})
 	}
+	direction := "out"
+	if in {
+		direction = "in"
+	}
+	if _, _, encrypted := policed(w.pod.Network, filterPacket(p, false), direction); encrypted {
+		assumed = append(assumed, journey.Assumption{Kind: journey.Encryption, Objects: objects})
+	}
 	return append(assumed, shapedBy(w.pod.Network, w.pod.Link.Name, port.Label())...)
 }
 
@@ -121,6 +128,9 @@ func (t *tracer) sends(ctx context.Context, v *nodeView, link string, p packet.T
 	}
 	forHost := !reply || t.beganAt == v // else the host translates it back and forwards it, which it does not from there
 	if c, wrong := t.nextHop(v, link, w.pod, hop, !route.Via.IsValid()); wrong && !(forHost && t.hostReceives(ctx, v, link, hop, c.MAC)) {
+		return v.inWorkload(link, journey.Dropped, c)
+	}
+	if c, stops, _ := policed(w.pod.Network, filterPacket(p, reply), "out"); stops {
 		return v.inWorkload(link, journey.Dropped, c)
 	}
 	return v.filtered(link, w.pod, p, reply, false)
@@ -206,6 +216,9 @@ func (t *tracer) takes(ctx context.Context, v *nodeView, link string, p packet.T
 	}
 	if verdict := v.filtered(link, w.pod, p, reply, true); verdict != nil {
 		return verdict
+	}
+	if c, stops, _ := policed(w.pod.Network, filterPacket(p, reply), "in"); stops {
+		return v.inWorkload(link, journey.Dropped, c)
 	}
 	protocol := protocolName(p.Proto)
 	if setting, ignored := w.pod.Network.IgnoresEcho(p.Dst.Is6()); ignored && !reply && protocol == "icmp" {

@@ -28,6 +28,8 @@ func Assumed(a journey.Assumption) string {
 		return "a rate within " + objects
 	case journey.RoutingRules:
 		return "the routing rules by protocol, port or user of " + and(append(append([]string{}, a.Nodes...), a.Objects...))
+	case journey.Encryption:
+		return "the IPsec of " + and(append(append([]string{}, a.Nodes...), a.Objects...))
 	case journey.TrafficControl:
 		return "the traffic control of " + objects
 	}

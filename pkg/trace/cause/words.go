@@ -79,6 +79,8 @@ var words = map[journey.CauseKind]string{
 	journey.WrongNeighbour: "the {who} sends packets for {address} to {mac}, but it is at {detail}",
 	journey.SameMAC:        "nodes {node} and {chassis} have the same MAC address {mac} on the underlay",
 	journey.Filtered:       "the {who}'s packet filter drops it: {detail}",
+	journey.IPsecBlocks:    "an IPsec policy of the {who} blocks it: {detail}",
+	journey.IPsecLacks:     "an IPsec policy of the {who} has it encrypted, but there is no association for that: {detail}",
 	journey.NoARP:          "interface {link} of the {who} asks for no MAC addresses (arp off), and does not know that of {address}",
 	journey.EchoIgnored:    "the {who} answers no ping: {detail}",
 	journey.NobodyListens:  "nothing in the {who} listens on {service}[ at {address}]",

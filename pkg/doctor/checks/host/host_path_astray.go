@@ -21,7 +21,8 @@ var HostPathAstray = &doctor.Check{
 
 A permanent neighbour entry of the host has a MAC address that the other node, or OVN's router, does not have, or a
 route or rule refuses packets to another node or to the pods that it should reach, or sends them to a next hop that
-does not answer.`,
+does not answer, or a policy of IPsec blocks them, or has them encrypted where there is no security association.`,
+	Causes: []string{"ipsec-down"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		var all []*doctor.Node
@@ -34,6 +35,7 @@ does not answer.`,
 			refusingRoutes(p, n)
 			silentHops(p, n)
 			otherWay(p, n)
+			ipsecPolicies(p, n)
 		}
 	},
 }
