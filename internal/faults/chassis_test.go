@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/pkg/doctor"
 )
 
 // systemID is the name of a node's chassis, as the lab made it.
@@ -500,6 +502,18 @@ func TestHealthyChassis(t *testing.T) {
 		ago := time.Now().Add(-5 * 24 * time.Hour).UnixMilli()
 		s.sh("central", "for id in $(ovn-sbctl --bare --columns=_uuid list Chassis_Private); do ovn-sbctl set Chassis_Private $id nb_cfg_timestamp=%d; done", ago)
 		from(t)
+	})
+	t.Run("next hop that failed long ago", func(t *testing.T) {
+		s.sh("node1", "ip route add 198.51.100.0/24 via 172.30.0.99; ping -q -c1 -W1 198.51.100.1 || true")
+		s.until("its failure is ten seconds old", func() bool {
+			return s.sh("node1", "ip -s neigh show 172.30.0.99 nud failed | grep -E 'used [0-9]+/[0-9]+/1[0-9]' || true") != ""
+		})
+		_, out := s.ovnctl("doctor", "--only", "host-path-astray", "-o", "json")
+		var r doctor.Report
+		if err := json.Unmarshal([]byte(out), &r); err != nil || len(r.Passed) != 1 {
+			t.Errorf("%v: host-path-astray did not pass: %s", err, out)
+		}
+		s.sh("node1", "ip route del 198.51.100.0/24 via 172.30.0.99")
 	})
 	t.Run("chassis of another zone", func(t *testing.T) {
 		s.sh("central", "ovn-sbctl chassis-add far geneve 172.30.9.9 -- set Chassis far hostname=node1 other_config:is-remote=true")

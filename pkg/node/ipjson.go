@@ -110,10 +110,11 @@ type (
 		Protocol string
 	}
 	ipNeighbour struct {
-		Dst    netip.Addr
-		Dev    string
-		LLAddr string
-		State  []string
+		Dst     netip.Addr
+		Dev     string
+		LLAddr  string
+		State   []string
+		Updated int
 	}
 )
 
@@ -363,7 +364,11 @@ func parseIPNeighbour(b []byte) ([]Neighbour, error) {
 		if len(e.State) != 1 || !slices.Contains(known, strings.ToLower(e.State[0])) || !e.Dst.IsValid() {
 			continue
 		}
-		entries = append(entries, Neighbour{Link: e.Dev, Addr: e.Dst, MAC: etherAddr(e.LLAddr), State: strings.ToLower(e.State[0])})
+		entry := Neighbour{Link: e.Dev, Addr: e.Dst, MAC: etherAddr(e.LLAddr), State: strings.ToLower(e.State[0])}
+		if entry.State == "failed" {
+			entry.Since = e.Updated
+		}
+		entries = append(entries, entry)
 	}
 	return entries, nil
 }

@@ -140,6 +140,9 @@ type Neighbour struct {
 	Addr  netip.Addr `json:"addr"`
 	MAC   string     `json:"mac,omitempty"`
 	State string     `json:"state"` // "reachable", "stale", "failed", "permanent", …
+	// Since is how many seconds before the read it failed. Nothing has been sent to it since: then the kernel would have asked
+	// again.
+	Since int `json:"since,omitempty"`
 }
 
 // Link finds an interface by name, nil if not found.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -254,9 +255,29 @@ func readNeighbours(k *kernel, n *Network, names map[int]string) error {
 		if !ok || !addrOf(e.IP).IsValid() { // the kernel's own, for multicast and loopback
 			continue
 		}
-		n.Neighbours = append(n.Neighbours, Neighbour{Link: names[e.LinkIndex], Addr: addrOf(e.IP), MAC: etherAddr(e.HardwareAddr.String()), State: state})
+		entry := Neighbour{Link: names[e.LinkIndex], Addr: addrOf(e.IP), MAC: etherAddr(e.HardwareAddr.String()), State: state}
+		if state == "failed" {
+			entry.Since = updated(m)
+		}
+		n.Neighbours = append(n.Neighbours, entry)
 	}
 	return nil
+}
+
+// updated returns how many seconds ago the entry in a message changed: struct nda_cacheinfo has it after two other times, in
+// ticks of USER_HZ.
+func updated(msg []byte) int {
+	const head, hz = 12, 100
+	attributes, err := nl.ParseRouteAttr(msg[min(head, len(msg)):])
+	if err != nil {
+		return 0
+	}
+	for _, a := range attributes {
+		if a.Attr.Type == unix.NDA_CACHEINFO && len(a.Value) >= 12 {
+			return int(binary.NativeEndian.Uint32(a.Value[8:]) / hz)
+		}
+	}
+	return 0
 }
 
 // A router asks one namespace's kernel for routes.

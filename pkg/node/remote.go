@@ -77,7 +77,7 @@ part route4 $T ip -4 -N -d -j route show table all
 part route6 $T ip -6 -N -d -j route show table all
 part rule4 $T ip -4 -N -d -j rule
 part rule6 $T ip -6 -N -d -j rule
-part neigh $T ip -N -j neigh
+part neigh $T ip -N -s -j neigh
 part policies $T ip xfrm policy
 part associations $T ip xfrm state list nokeys
 part sysctl sysctls

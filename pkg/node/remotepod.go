@@ -98,7 +98,7 @@ part route4 $T IP -4 -N -d -j route show table all
 part route6 $T IP -6 -N -d -j route show table all
 part rule4 $T IP -4 -N -d -j rule
 part rule6 $T IP -6 -N -d -j rule
-part neigh $T IP -N -j neigh
+part neigh $T IP -N -s -j neigh
 part policies $T IP xfrm policy
 part associations $T IP xfrm state list nokeys
 part nft $T ENTER nft -a list ruleset

@@ -103,12 +103,16 @@ func wrongRouter(p *doctor.Pass, n *doctor.Node) {
 	}
 }
 
-// silentHops reports routes in use whose next hop does not answer while the kernel asks for it. That it did not the last time is no
-// proof: the entry stays until the route is used again.
+// lately is how many seconds ago a next hop failed that is still a question: the kernel asks again with each packet. An older
+// entry only stays until the route is used again, whatever has been repaired meanwhile.
+const lately = 10
+
+// silentHops reports routes in use whose next hop does not answer while the kernel asks for it. That it did not a moment ago is
+// no proof.
 func silentHops(p *doctor.Pass, n *doctor.Node) {
 	for _, r := range n.Net.Routes {
 		silent := slices.ContainsFunc(n.Net.Neighbours, func(x node.Neighbour) bool {
-			return x.Addr == r.Via && x.Link == r.Dev && (x.State == "failed" || x.State == "incomplete")
+			return x.Addr == r.Via && x.Link == r.Dev && (x.State == "failed" && x.Since < lately || x.State == "incomplete")
 		})
 		if !r.Via.IsValid() || !silent || r.Table != mainTable || !r.Dst.IsValid() {
 			continue
