@@ -15,7 +15,7 @@ const neighbourhood = "for n in node1 node3; do %[1]s/enter $n sh -c 'ip neigh f
 const purge = "; ovs-appctl revalidator/purge"
 
 // controllerBack has ovn-controller write all flows anew.
-const controllerBack = "ovn-appctl -t ovn-controller exit --restart; sleep 1; ovn-controller --pidfile --detach --log-file 2>/dev/null; sleep 3"
+const controllerBack = "p=$(cat $OVN_RUNDIR/ovn-controller.pid); ovn-appctl -t ovn-controller exit --restart; while kill -0 $p 2>/dev/null; do sleep 0.1; done; ovn-controller --pidfile --detach --log-file 2>/dev/null; sleep 3"
 
 // lateFaults are those of the list that the bar was set by which are made with more than one command, and those of
 // connection tracking, mirrors, next hops, meters and QoS.
