@@ -29,7 +29,7 @@ has answers nobody.`,
 	Run: func(p *doctor.Pass) {
 		for _, l := range p.Northbounds() {
 			u := unrealised{
-				Pass: p, l: l, nat: doctor.Index(l.NAT, func(r *nb.NAT) ovsdb.UUID { return r.UUID }),
+				Pass: p, l: l, alike: map[rowKind]*alike{}, nat: doctor.Index(l.NAT, func(r *nb.NAT) ovsdb.UUID { return r.UUID }),
 				routes:   doctor.Index(l.StaticRoutes, func(r *nb.StaticRoute) ovsdb.UUID { return r.UUID }),
 				policies: doctor.Index(l.Policies, func(r *nb.Policy) ovsdb.UUID { return r.UUID }),
 			}
@@ -50,6 +50,43 @@ type unrealised struct {
 	policies map[ovsdb.UUID]*nb.Policy
 	nat      map[ovsdb.UUID]*nb.NAT
 	holders  map[netip.Addr]string // the port with each address
+	alike    map[rowKind]*alike
+}
+
+// A rowKind is what makes two rows one finding: the same is wrong with both, on one router.
+type rowKind struct {
+	router doctor.Object
+	reason string
+}
+
+// alike is the first finding about rows of a kind, and how many rows there are beyond it.
+type alike struct {
+	at    int // in the findings
+	title string
+	more  int
+}
+
+// mostRows is how many rows of a kind are shown as evidence.
+const mostRows = 10
+
+// report reports what is wrong with a row; once for all rows of a router with which the same is.
+func (u *unrealised) report(f doctor.Finding) {
+	kind := rowKind{f.Object, f.Reason}
+	first := u.alike[kind]
+	if first == nil {
+		u.alike[kind] = &alike{at: len(u.Findings), title: f.Title}
+		u.Report(f)
+		return
+	}
+	first.more++
+	of := &u.Findings[first.at]
+	of.Title = fmt.Sprintf("%s, and %d more likewise", first.title, first.more)
+	if f.Result != doctor.Warning {
+		of.Result = doctor.Error
+	}
+	if first.more < mostRows {
+		of.Evidence = append(of.Evidence, f.Evidence...)
+	}
 }
 
 // routerNetworks are the ports and networks of a router.
@@ -135,7 +172,7 @@ func (u *unrealised) route(r *nb.LogicalRouter, n *routerNetworks, route *nb.Sta
 		f.Title = fmt.Sprintf("the route for packets from %s on router %s has no effect", route.IPPrefix, doctor.RouterLabel(r))
 		f.Effect = "packets from " + route.IPPrefix + " take another route, or none"
 	}
-	u.Report(f)
+	u.report(f)
 }
 
 // prefixOf parses an address or a prefix.
@@ -204,7 +241,7 @@ func (u *unrealised) deadHop(r *nb.LogicalRouter, n *routerNetworks, f doctor.Fi
 	f.Cause = "what had the address is gone, or the next hop was mistyped"
 	f.Effect = "packets that take it are lost; of several next hops, those that are sent to this one"
 	f.Next = "set another next hop, or delete the row: ovn-nbctl lr-route-list " + r.Name + "; ovn-nbctl lr-policy-list " + r.Name
-	u.Report(f)
+	u.report(f)
 }
 
 // mayAnswer reports whether something on a switch may answer for an address. What is missing between zones is a finding of its
@@ -252,7 +289,7 @@ func (u *unrealised) policy(r *nb.LogicalRouter, n *routerNetworks, policy *nb.P
 	f.Cause = fmt.Sprintf("its next hop %s is in none of the router's networks", strings.Join(lost, ", "))
 	f.Effect = "packets with " + policy.Match + " are routed without the policy"
 	f.Next = fixes.Command("set a next hop in one of the router's networks, or delete the policy: ovn-nbctl lr-policy-del %s %d %s", r.Name, policy.Priority, policy.Match)
-	u.Report(f)
+	u.report(f)
 }
 
 func (u *unrealised) noGateway(r *nb.LogicalRouter) {
@@ -270,7 +307,7 @@ func (u *unrealised) noGateway(r *nb.LogicalRouter) {
 		}
 	}
 	f.Evidence = append(f.Evidence, doctor.NBRow("Logical_Router", r.UUID, "options:chassis is not set; none of its ports has gateway_chassis or ha_chassis_group"))
-	u.Report(f)
+	u.report(f)
 }
 
 func natRow(nat *nb.NAT) doctor.Evidence {
@@ -329,7 +366,7 @@ func (u *unrealised) translation(r *nb.LogicalRouter, n *routerNetworks, nat *nb
 	default:
 		return
 	}
-	u.Report(f)
+	u.report(f)
 }
 
 // stale reports whether a port exists and has other addresses than a.
