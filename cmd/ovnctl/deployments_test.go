@@ -111,23 +111,23 @@ func TestPodNetworks(t *testing.T) {
 // A pod's name means its address on the network of the pod that sends, as isolation is decided there; on none of the
 // sender's networks, its primary one.
 func TestPodNetworkOfSender(t *testing.T) {
-	for pair, want := range map[string]string{
-		"shop/client blue/b-1":               "10.244.0.7",
-		"shop/client b-1:8080":               "10.244.0.7",
-		"shop/client pod/blue/b-1":           "10.244.0.7",
-		"shop/client blue/b-1@blue/blue-net": "10.20.0.4",
-		"shop/client 10.20.0.4":              "10.20.0.4",
-		"green/g-1 blue/b-1":                 "10.20.0.4",
-		"blue/b-2 blue/b-1":                  "10.20.0.4",
-		"blue/b-1@default shop/client":       "10.244.0.3",
-		"ops/toolbox@ops/side ops/jump":      "10.40.0.1",
-		"ops/toolbox ops/jump":               "10.244.1.9",
-	} {
+	pairs := []struct{ from, to, want string }{
+		{"shop/client", "blue/b-1", "10.244.0.7"},
+		{"shop/client", "blue/b-1@blue/blue-net", "10.20.0.4"},
+		{"blue/b-2", "blue/b-1", "10.20.0.4"},
+		{"shop/client", "b-1:8080", "10.244.0.7"},
+		{"shop/client", "pod/blue/b-1", "10.244.0.7"},
+		{"shop/client", "10.20.0.4", "10.20.0.4"},
+		{"green/g-1", "blue/b-1", "10.20.0.4"},
+		{"blue/b-1@default", "shop/client", "10.244.0.3"},
+		{"ops/toolbox@ops/side", "ops/jump", "10.40.0.1"},
+		{"ops/toolbox", "ops/jump", "10.244.1.9"},
+	}
+	for _, p := range pairs[:fewer(t, len(pairs), 3)] {
 		var out, errs strings.Builder
-		from, to, _ := strings.Cut(pair, " ")
-		run(t.Context(), []string{"--offline", "../../testdata/deployments/ovnk-1.3-ic.tar.zst", "trace", from, to, "--tcp", "8080"}, strings.NewReader(""), &out, &errs)
-		if want = "-> " + want + ":8080"; !strings.Contains(strings.ReplaceAll(out.String(), "→", "->"), want) {
-			t.Errorf("%s: no %s in\n%s%s", pair, want, out.String(), errs.String())
+		run(t.Context(), []string{"--offline", "../../testdata/deployments/ovnk-1.3-ic.tar.zst", "trace", p.from, p.to, "--tcp", "8080"}, strings.NewReader(""), &out, &errs)
+		if want := "-> " + p.want + ":8080"; !strings.Contains(strings.ReplaceAll(out.String(), "→", "->"), want) {
+			t.Errorf("%s to %s: no %s in\n%s%s", p.from, p.to, want, out.String(), errs.String())
 		}
 	}
 }

@@ -26,14 +26,17 @@ func TestReachNodes(t *testing.T) {
 	}
 	ask(&result, "reach", "ns/shop", "ns/shop", "--tcp", "8080")
 	atNodes := 0
-	for _, p := range result.Pairs {
+	for i, p := range result.Pairs {
+		if p.Cause != nil && result.Causes[*p.Cause].Object.Kind == "node" {
+			atNodes++
+		}
+		if testing.Short() && i%3 != 0 {
+			continue
+		}
 		var followed struct{ Verdict journey.Verdict }
 		ask(&followed, "trace", p.From, p.To, "--tcp", fmt.Sprint(p.Port))
 		if p.Outcome != followed.Verdict.Outcome {
 			t.Errorf("%s to %s: reach says %s, trace %s", p.From, p.To, p.Outcome, followed.Verdict.Outcome)
-		}
-		if p.Cause != nil && result.Causes[*p.Cause].Object.Kind == "node" {
-			atNodes++
 		}
 	}
 	if len(result.Pairs) < 10 || atNodes == 0 || atNodes == len(result.Pairs) {
