@@ -15,7 +15,14 @@ kept=8 bytes=1024
 
 seconds() { case $1 in *h) echo $((${1%h} * 3600)) ;; *m) echo $((${1%m} * 60)) ;; *) echo "${1%s}" ;; esac }
 [ -z "$(git status --porcelain -- ':!docs' ':!*testdata/fuzz*' "${code[@]}")" ] || echo 'fuzz.sh: uncommitted changes: the commit of a line is not the code that ran' >&2
-commit=$(git log -1 --format=%h -- "${code[@]}" ':!*testdata/fuzz*')
+
+# code_of prints the last commit of what a package is built from in this module: other changes leave its lines as they are.
+code_of() { # package
+	local module dirs
+	module=$(go list -m)
+	mapfile -t dirs < <(go list -tags lab -deps -test "./$1" | sed -n "s|^$module/\([a-z/0-9]*\)$|\1/*.go|p" | sort -u)
+	git log -1 --format=%h -- "${dirs[@]/#/:(glob)}" go.mod go.sum
+}
 
 # seeds copies the smallest new inputs from the cache into the repository.
 seeds() { # package name newer-than
@@ -40,6 +47,7 @@ failed=0
 packages=$(grep -rl --include='*_test.go' '^func Fuzz' cmd internal pkg | xargs -r -n1 dirname | sort -u)
 [ -n "$packages" ] || { echo 'no fuzz test found' >&2; exit 1; }
 for package in $packages; do
+	commit=$(code_of "$package")
 	for name in $(go test -tags lab -list '^Fuzz' "./$package" | grep '^Fuzz'); do
 		[[ "${package##*/} $name" =~ ${ONLY:-.} ]] || continue
 		want=$short
