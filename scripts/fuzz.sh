@@ -16,12 +16,11 @@ kept=8 bytes=1024
 seconds() { case $1 in *h) echo $((${1%h} * 3600)) ;; *m) echo $((${1%m} * 60)) ;; *) echo "${1%s}" ;; esac }
 [ -z "$(git status --porcelain -- ':!docs' ':!*testdata/fuzz*' "${code[@]}")" ] || echo 'fuzz.sh: uncommitted changes: the commit of a line is not the code that ran' >&2
 
-# code_of prints the last commit of what a package is built from in this module: other changes leave its lines as they are.
+# code_of prints the last commit of a package and of those that it imports: other changes leave its lines as they are.
 code_of() { # package
-	local module dirs
-	module=$(go list -m)
-	mapfile -t dirs < <(go list -tags lab -deps -test "./$1" | sed -n "s|^$module/\([a-z/0-9]*\)$|\1/*.go|p" | sort -u)
-	git log -1 --format=%h -- "${dirs[@]/#/:(glob)}" go.mod go.sum
+	local files
+	mapfile -t files < <(go list -deps -f '{{with .Module}}{{if .Main}}:(glob){{$.Dir}}/*.go{{end}}{{end}}' "./$1")
+	git log -1 --format=%h -- "${files[@]}" go.mod go.sum
 }
 
 # seeds copies the smallest new inputs from the cache into the repository.
