@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
@@ -113,10 +114,6 @@ type mesh struct {
 // reports which were received. The packets belong to no logical network: whoever receives them discards them.
 func Tunnels(ctx context.Context, c *cluster.Cluster) (*Mesh, error) {
 	m := &mesh{}
-	var seed [4]byte
-	_, _ = rand.Read(seed[:])
-	random := binary.BigEndian.Uint32(seed[:])
-	m.prefix, m.vni = random&meshMark, firstVNI+random&0xfe
 	c.Gather(ctx)
 	for _, n := range c.Hosts {
 		if n.Vswitch() == nil {
@@ -129,6 +126,7 @@ func Tunnels(ctx context.Context, c *cluster.Cluster) (*Mesh, error) {
 	if err := m.find(ctx); err != nil {
 		return nil, err
 	}
+	m.number(ctx)
 	m.listen(ctx)
 	m.send(ctx)
 	m.stop()
@@ -172,6 +170,37 @@ func (m *mesh) find(ctx context.Context) error {
 		return cmp.Or(strings.Compare(a.From, b.From), strings.Compare(a.To, b.To), strings.Compare(a.Remote, b.Remote))
 	})
 	return failed
+}
+
+// number chooses the marks of the mesh's packets. A datapath keeps its flows for seconds after the last packet, so that those
+// of an earlier mesh with the same network identifiers would stand for packets of this one: identifiers that some node has flows
+// for are not taken.
+func (m *mesh) number(ctx context.Context) {
+	var seed [4]byte
+	_, _ = rand.Read(seed[:])
+	random := binary.BigEndian.Uint32(seed[:])
+	m.prefix = random & meshMark
+	for i := range uint32(1 << 7) {
+		m.vni = firstVNI + (random+2*i)&0xfe
+		var taken atomic.Bool
+		m.each(func(one *member) {
+			for full := range uint32(2) {
+				// A datapath that cannot be asked now says so when it is asked for the packets.
+				if dump, err := one.flows(ctx, m.vni+full); err == nil && strings.Contains(dump, tunnelled(m.vni+full)) {
+					taken.Store(true)
+				}
+			}
+		})
+		if !taken.Load() {
+			return
+		}
+	}
+}
+
+// flows returns the flows that a node's datapath may have for packets with a network identifier: those for tunnelled packets
+// with it, and all that do not look at it.
+func (one *member) flows(ctx context.Context, vni uint32) (string, error) {
+	return one.node.Host.Control(ctx, "ovs-vswitchd", "dpctl/dump-flows", fmt.Sprintf("filter=tun_id=%#x", vni))
 }
 
 // tunnels returns a node's tunnels to others: the ports that ovn-controller made, and for which chassis.
@@ -373,14 +402,14 @@ func (m *mesh) ask(ctx context.Context, one *member) {
 		if !slices.ContainsFunc(m.tunnels, func(t *MeshTunnel) bool { return t.target == one && crossing(t).Result != Received }) {
 			continue
 		}
-		dump, err := one.node.Host.Control(ctx, "ovs-vswitchd", "dpctl/dump-flows", fmt.Sprintf("filter=tun_id=%#x", m.vni+full))
+		dump, err := one.flows(ctx, m.vni+full)
 		for _, t := range m.tunnels {
 			c := crossing(t)
 			switch {
 			case t.target != one || c.Result == Received:
 			case err != nil:
 				c.Result, c.Between = Unsure, err.Error()
-			case m.took(dump, t):
+			case m.took(dump, t, m.vni+full):
 				c.Result, c.Between = Received, ""
 			default:
 				c.Result = ""
@@ -390,19 +419,22 @@ func (m *mesh) ask(ctx context.Context, one *member) {
 }
 
 // took reports whether a dump of datapath flows has one for packets from a tunnel's sender.
-func (m *mesh) took(dump string, t *MeshTunnel) bool {
+func (m *mesh) took(dump string, t *MeshTunnel, vni uint32) bool {
 	for _, back := range m.tunnels {
 		if back.source != t.target || back.target != t.source {
 			continue
 		}
 		for _, field := range []string{"src=", "ipv6_src="} {
-			if strings.Contains(dump, field+back.Remote+",") {
+			if strings.Contains(dump, tunnelled(vni)+field+back.Remote+",") {
 				return true
 			}
 		}
 	}
 	return false
 }
+
+// tunnelled is how the match of a datapath flow for tunnelled packets with a network identifier begins.
+func tunnelled(vni uint32) string { return fmt.Sprintf("tunnel(tun_id=%#x,", vni) }
 
 // result judges what was not received.
 func (m *mesh) result() *Mesh {
