@@ -182,15 +182,33 @@ func shorten(rows [][]Line, s Style) {
 	}
 }
 
-// widestColumn returns the next column to shorten, -1 if none can be. The first, with the name, and the last, with
-// the state, are shortened last.
+// Columns are first shortened to what is enough to tell rows apart: the first has the name.
+const (
+	enoughName = 32
+	enoughCell = 16
+)
+
+// widestColumn returns the next column to shorten, -1 if none can be: that which is longest beyond what is enough, so that
+// long texts make room for words and numbers. Then those between the first and the last, with the state, go before these.
 func widestColumn(widths []int) int {
-	inner := widths[:max(len(widths)-1, 0)]
-	for _, columns := range [][]int{inner, widths} {
-		widest := -1
-		for i, w := range columns {
-			if name := i == 0 && len(columns) < len(widths); !name && w > leastCell && (widest < 0 || w > columns[widest]) {
-				widest = i
+	last := len(widths) - 1
+	for _, stage := range []struct {
+		least func(i int) int
+		in    func(i int) bool
+	}{
+		{func(i int) int {
+			if i == 0 {
+				return enoughName
+			}
+			return enoughCell
+		}, func(int) bool { return true }},
+		{func(int) int { return leastCell }, func(i int) bool { return i > 0 && i < last }},
+		{func(int) int { return leastCell }, func(int) bool { return true }},
+	} {
+		widest, most := -1, 0
+		for i, w := range widths {
+			if over := w - stage.least(i); stage.in(i) && over > most {
+				widest, most = i, over
 			}
 		}
 		if widest >= 0 {
