@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"reflect"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/flowtable"
+	"github.com/ovnctl/ovnctl/pkg/inventory"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/reach"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -27,7 +29,8 @@ func TestJSONDocumented(t *testing.T) {
 	for page, documents := range map[string]map[string]reflect.Type{
 		"json.md": {
 			"Envelope": reflect.TypeFor[document.Envelope](), "Source": reflect.TypeFor[cluster.Source](), "Error": reflect.TypeFor[document.Failure](),
-			"Topology": reflect.TypeFor[topology.Document](), "Trace": reflect.TypeFor[journey.Document](), "Reach": reflect.TypeFor[reach.Document](),
+			"Topology": reflect.TypeFor[topology.Document](), "List": reflect.TypeFor[inventory.Document](), "ListedACL": reflect.TypeFor[inventory.ACL](),
+			"ListedRoute": reflect.TypeFor[inventory.Route](), "ListedInterface": reflect.TypeFor[inventory.Interface](), "Trace": reflect.TypeFor[journey.Document](), "Reach": reflect.TypeFor[reach.Document](),
 			"Decoded": reflect.TypeFor[struct {
 				document.Envelope
 				Lines []text.DecodedLine `json:"lines"`
@@ -46,7 +49,7 @@ func TestJSONDocumented(t *testing.T) {
 			}
 			d := sectionsOf{sections: tablesOf(string(text)), seen: map[string][]reflect.Type{}}
 			for section, typ := range documents {
-				d.compare(t, section, typ, !slices.Contains([]string{"Envelope", "Source", "Capture"}, section))
+				d.compare(t, section, typ, !slices.Contains([]string{"Envelope", "Source", "Capture", "ListedACL", "ListedRoute", "ListedInterface"}, section))
 			}
 			for section := range d.sections {
 				if d.seen[section] == nil {
@@ -97,17 +100,22 @@ func (d *sectionsOf) compare(t *testing.T, section string, typ reflect.Type, env
 	}
 }
 
-// tablesOf reads the first two columns of the table of fields below each heading.
+// tablesOf reads the first two columns of the table of fields below each heading. One that has the fields of another type, too,
+// comes after it.
 func tablesOf(text string) map[string]map[string]string {
 	tables := map[string]map[string]string{}
+	var more map[string]string // of the next table
 	section := ""
 	for line := range strings.Lines(text) {
 		cells := strings.Split(line, "|")
 		switch {
 		case line[0] == '#':
-			section = strings.TrimSpace(strings.TrimLeft(line, "#"))
+			section, more = strings.TrimSpace(strings.TrimLeft(line, "#")), nil
+		case strings.HasPrefix(line, "The fields of ") && linkedSection.MatchString(line):
+			more = tables[linkedSection.FindStringSubmatch(line)[1]]
 		case strings.HasPrefix(line, "| field |"):
 			tables[section] = map[string]string{}
+			maps.Copy(tables[section], more)
 		case tables[section] != nil && strings.HasPrefix(line, "| `"):
 			tables[section][strings.Trim(cells[1], " `")] = cells[2]
 		}

@@ -155,7 +155,7 @@ sockets itself: it needs no OVS or OVN command-line tools.
 		title    string
 		commands []*cobra.Command
 	}{
-		{"What is there, and where packets go:", []*cobra.Command{newTopology(o), newTrace(o), newReach(o), newFlows(o)}},
+		{"What is there, and where packets go:", []*cobra.Command{newTopology(o), newGet(o), newTrace(o), newReach(o), newFlows(o)}},
 		{"What is broken:", []*cobra.Command{newDoctor(o), newFix(o)}},
 		{"Captures:", []*cobra.Command{newCapture(o), newCompare(o), newDemo(o)}},
 		{"What it means:", []*cobra.Command{newDecode(o), newExplain(o)}},
@@ -187,8 +187,8 @@ var otherFlags = map[string]string{
 	"namespace":      "the namespace is part of the name: shop/client, or pod/client where only one has it",
 	"A":              "all namespaces are read: name a namespace as shop/",
 	"all-namespaces": "all namespaces are read: name a namespace as shop/",
-	"l":              "ovnctl reach label:KEY=VALUE TO selects by label",
-	"selector":       "ovnctl reach label:KEY=VALUE TO selects by label",
+	"l":              "ovnctl get KIND -l KEY=VALUE and ovnctl reach label:KEY=VALUE TO select by label",
+	"selector":       "ovnctl get KIND -l KEY=VALUE and ovnctl reach label:KEY=VALUE TO select by label",
 }
 
 // flagHint returns the hint for a flag that was not understood.

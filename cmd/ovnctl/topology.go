@@ -268,8 +268,19 @@ func (o *topologyOptions) complete(cmd *cobra.Command, _ []string, word string) 
 	return o.completeNames(cmd, word, topology.Objects...)
 }
 
-// completeNames offers names of these kinds that begin with word, from the databases alone: nodes take too long.
+// completeNames offers names of these kinds that begin with word.
 func (o *options) completeNames(cmd *cobra.Command, word string, kinds ...topology.Kind) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return o.completeFrom(cmd, func(ctx context.Context, c *cluster.Cluster) []string {
+		g, err := topology.Load(ctx, c)
+		if err != nil {
+			return nil
+		}
+		return g.Completions(word, kinds...)
+	})
+}
+
+// completeFrom offers names that are found in the databases alone: nodes take too long.
+func (o *options) completeFrom(cmd *cobra.Command, names func(context.Context, *cluster.Cluster) []string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx := cmd.Context()
 	if ctx == nil {
 		ctx = context.Background()
@@ -282,12 +293,8 @@ func (o *options) completeNames(cmd *cobra.Command, word string, kinds ...topolo
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer c.Close()
-	g, err := topology.Load(ctx, c)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
 	var out []cobra.Completion
-	for _, name := range g.Completions(word, kinds...) {
+	for _, name := range names(ctx, c) {
 		if name == render.Clean(name) {
 			out = append(out, name)
 		}

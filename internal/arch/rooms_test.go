@@ -66,6 +66,7 @@ var groups = []group{
 		{paths: []string{"pkg/trace"}},
 		{paths: []string{"pkg/probe"}},
 		{paths: []string{"pkg/reach"}},
+		{paths: []string{"pkg/inventory"}, rule: rule{never: []string{"gather"}}}, // of a graph, read by others
 		{paths: []string{"pkg/flowtable"}, rule: rule{never: []string{"gather"}}}, // of dumps, read by others
 		{paths: []string{"pkg/compare"}},
 		{paths: []string{"pkg/fixes"}},
@@ -109,6 +110,7 @@ var libraries = map[string][]string{
 	"github.com/klauspost/compress":     {"pkg/archive", "pkg/decompress", "internal/hostile"},
 	"github.com/ulikunitz/xz":           {"pkg/decompress"},
 	"go.yaml.in/yaml/v3":                {"pkg/render", "pkg/facts"},
+	"k8s.io/client-go/util/jsonpath":    {"pkg/render/jsonpath.go"},
 	"github.com/gopacket/gopacket":      {"pkg/pcap"},
 	"golang.org/x/net":                  {"pkg/fixes/ping.go"},
 	"golang.org/x/term":                 {"cmd/ovnctl"},

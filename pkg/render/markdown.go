@@ -52,7 +52,10 @@ func WriteMarkdownTables(w io.Writer, tables ...*Table) error {
 		if t.Len() == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n### %s\n\n|", Markdown(t.Title))
+		if t.Title != "" {
+			fmt.Fprintf(&b, "\n### %s\n\n", Markdown(t.Title))
+		}
+		b.WriteString("|")
 		for _, h := range t.Header {
 			fmt.Fprintf(&b, " %s |", Markdown(h))
 		}

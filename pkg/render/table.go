@@ -16,6 +16,7 @@ type Table struct {
 	Title  string
 	Header []string
 	rows   [][]Line
+	bare   bool // without the header
 }
 
 // Row appends a row, with as many cells as the header.
@@ -85,6 +86,9 @@ func (t *Table) write(w io.Writer, s Style, cut bool) error {
 		out.WriteString(s.paint(s.clean(t.Title), Title) + "\n")
 	}
 	for i, line := range lines {
+		if i == 0 && t.bare {
+			continue
+		}
 		out.WriteString(s.paintCells(line, rows[i]) + "\n")
 	}
 	_, err = io.WriteString(w, out.String())

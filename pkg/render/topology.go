@@ -58,6 +58,7 @@ type topologyText struct {
 	onSwitch, onRouter map[string][]*topology.Port
 	byUUID             map[string]*topology.Port
 	bridges            map[string][]*topology.Bridge // by node
+	display            map[string]string             // what users call switches and routers, by UUID
 }
 
 func newTopologyText(doc *topology.Document, view TopologyView) *topologyText {
@@ -69,6 +70,7 @@ func newTopologyText(doc *topology.Document, view TopologyView) *topologyText {
 		byUUID:   map[string]*topology.Port{},
 		bridges:  map[string][]*topology.Bridge{},
 		focus:    map[string]bool{},
+		display:  map[string]string{},
 	}
 	for _, uuid := range view.Focus {
 		t.focus[uuid] = true
@@ -88,6 +90,12 @@ func newTopologyText(doc *topology.Document, view TopologyView) *topologyText {
 			t.onRouter[p.Router.UUID] = append(t.onRouter[p.Router.UUID], p)
 		}
 		zones[p.Zone] = true
+	}
+	for _, s := range doc.Switches {
+		t.display[s.UUID] = s.DisplayName
+	}
+	for _, r := range doc.Routers {
+		t.display[r.UUID] = r.DisplayName
 	}
 	for _, b := range doc.Bridges {
 		t.bridges[b.Node] = append(t.bridges[b.Node], b)
