@@ -21,8 +21,9 @@ const live = "live"
 
 type compareOptions struct {
 	*options
-	only []string
-	all  bool
+	only    []string
+	all     bool
+	verbose bool
 }
 
 func newCompare(root *options) *cobra.Command {
@@ -55,6 +56,7 @@ on one side is listed, and is not a difference.
 	f.SortFlags = false
 	f.StringSliceVar(&o.only, "only", nil, "only these `groups`, comma separated: "+strings.Join(groups, ", "))
 	f.BoolVar(&o.all, "all", false, "also compare counters, timestamps and every flow")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "rows as the databases have them, instead of the words of the CMS: -o wide")
 	_ = cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(groups, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -63,6 +65,9 @@ func (o *compareOptions) run(ctx context.Context, pathA, pathB string) (err erro
 	format, err := o.format(render.CompareFormats...)
 	if err != nil {
 		return err
+	}
+	if o.verbose && format == "table" {
+		format = "wide"
 	}
 	only, err := o.groups()
 	if err != nil {

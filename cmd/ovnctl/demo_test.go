@@ -67,7 +67,7 @@ var tried = map[string]struct {
 	}},
 	"compare demo:healthy demo:broken": {exitFound, []string{
 		"- node3  bridge port eth0 on bridge br-ex",
-		"tcp.dst==8080 && outport == @a6875524546211050620 → ",
+		"~ NetworkPolicy bank/allow-shop: tcp.dst 8080 → 8443",
 		"~ neighbour 100.64.0.1 behind rtoj-GR_node1: mac 0a:58:64:40:00:01 → 0a:58:64:40:00:99",
 	}},
 	"--offline demo flows --node node2 --pod bank/vault-2 --drops": {exitOK, []string{

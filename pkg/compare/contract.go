@@ -53,12 +53,21 @@ type (
 		B       string   `json:"b,omitempty"`      //
 		Added   []string `json:"added,omitzero"`   // for a column with several values: those that only B has
 		Removed []string `json:"removed,omitzero"` // those that only A has
+		Terms   []Term   `json:"terms,omitempty"`  // for a match: the conditions that differ
+	}
+
+	// A Term is a condition in a match, or the value that a field is compared with.
+	Term struct {
+		Name string `json:"name,omitempty"` // the field, with the operator unless it is ==; absent: a whole condition
+		A    string `json:"a,omitempty"`
+		B    string `json:"b,omitempty"`
 	}
 
 	// A FlowChange is the difference between the flows made for one thing.
 	FlowChange struct {
-		For     string        `json:"for"`            // what they were made for; empty if unknown, or if only for themselves
-		Node    string        `json:"node,omitempty"` // absent: logical flows
+		For     string        `json:"for"`             // what they were made for; empty if unknown, or if only for themselves
+		Owner   string        `json:"owner,omitempty"` // of a row that they were made for, as for a Change
+		Node    string        `json:"node,omitempty"`  // absent: logical flows
 		Bridge  string        `json:"bridge,omitempty"`
 		Zone    string        `json:"zone,omitempty"` // of logical flows, if there are several
 		Stages  []string      `json:"stages"`

@@ -26,18 +26,25 @@ type flowGroups struct {
 	common FlowChange // what the groups have in common
 }
 
-// add counts a flow made for something, which id identifies.
-func (g *flowGroups) add(id, name string, f ChangedFlow) {
+// A purpose is what a flow was made for.
+type purpose struct {
+	id    string
+	name  string
+	owner string // of a row
+}
+
+// add counts a flow made for something.
+func (g *flowGroups) add(p purpose, f ChangedFlow) {
 	if g.of == nil {
 		g.of = map[string]*FlowChange{}
 	}
-	c := g.of[id]
+	c := g.of[p.id]
 	if c == nil {
 		copied := g.common
 		c = &copied
-		c.For, c.Stages, c.Flows = name, []string{}, []ChangedFlow{}
-		g.of[id] = c
-		g.order = append(g.order, id)
+		c.For, c.Owner, c.Stages, c.Flows = p.name, p.owner, []string{}, []ChangedFlow{}
+		g.of[p.id] = c
+		g.order = append(g.order, p.id)
 	}
 	switch f.Change {
 	case Added:
@@ -74,9 +81,9 @@ func compareFlows(x, y FlowChange) int {
 
 // cause returns what a flow was made for: the row as named in the changes, which matches both sides, else the decoder's
 // words.
-func (z *zone) cause(objects []decode.Object, inB bool) (id, name string) {
+func (z *zone) cause(objects []decode.Object, inB bool) purpose {
 	if len(objects) == 0 {
-		return "", ""
+		return purpose{}
 	}
 	o := objects[0]
 	for _, s := range []*sides{z.nb, z.sb} {
@@ -90,14 +97,14 @@ func (z *zone) cause(objects []decode.Object, inB bool) (id, name string) {
 			p, key = s.b, s.canonical(key, true)
 		}
 		if r := p.rows[uuid]; r != nil {
-			name = r.kind.name + " " + p.title(r, 0)
+			name := r.kind.name + " " + p.title(r, 0)
 			if on := p.holderText(r, 0); on != "" {
 				name += " on " + on
 			}
-			return key, name
+			return purpose{key, name, ownerOf(r)}
 		}
 	}
-	return o.Text, o.Text
+	return purpose{id: o.Text, name: o.Text}
 }
 
 // A bridgeFlow is a flow of a bridge for comparison: without counters and cookie, and without the numbers that
@@ -262,14 +269,14 @@ func (r *run) compareBridge(ctx context.Context, a, b *cluster.Node, bridge stri
 	groups := flowGroups{all: r.options.All, common: FlowChange{Node: b.Name, Bridge: bridge}}
 	for _, d := range found {
 		f := ChangedFlow{Change: Changed, Table: d.key.table, Priority: d.key.priority}
-		id, name := "", ""
+		var p purpose
 		if d.a != nil {
 			f.Match, f.A = d.a.match, d.a.shown
-			f.Stage, id, name = meaning(ctx, namerA, bridge, d.a, z, false)
+			f.Stage, p = meaning(ctx, namerA, bridge, d.a, z, false)
 		}
 		if d.b != nil {
 			f.Match, f.B = d.b.match, d.b.shown
-			f.Stage, id, name = meaning(ctx, namerB, bridge, d.b, z, true)
+			f.Stage, p = meaning(ctx, namerB, bridge, d.b, z, true)
 		}
 		switch {
 		case d.a == nil:
@@ -280,7 +287,7 @@ func (r *run) compareBridge(ctx context.Context, a, b *cluster.Node, bridge stri
 		if f.Stage == "" {
 			f.Stage = fmt.Sprintf("table %d", d.key.table)
 		}
-		groups.add(id, name, f)
+		groups.add(p, f)
 	}
 	r.result.Flows = append(r.result.Flows, groups.changes()...)
 }
@@ -302,17 +309,17 @@ func (r *run) namer(ctx context.Context, d *dump) *decode.Namer {
 }
 
 // meaning returns a flow's stage and what it was made for.
-func meaning(ctx context.Context, n *decode.Namer, bridge string, flow *bridgeFlow, z *zone, inB bool) (stage, id, name string) {
+func meaning(ctx context.Context, n *decode.Namer, bridge string, flow *bridgeFlow, z *zone, inB bool) (stage string, p purpose) {
 	if n == nil {
-		return "", "", ""
+		return "", purpose{}
 	}
 	f := n.Entry(ctx, bridge, &flow.entry)
 	if f == nil {
-		return "", "", ""
+		return "", purpose{}
 	}
-	if id, name = z.cause(f.Objects, inB); id == "" {
-		name = f.For()
-		id = name
+	if p = z.cause(f.Objects, inB); p.id == "" {
+		p.name = f.For()
+		p.id = p.name
 	}
-	return f.StageName(), id, name
+	return f.StageName(), p
 }

@@ -127,8 +127,7 @@ func (r *run) compareLogicalFlows(ctx context.Context, z *zone) {
 		f.Stage, f.Table, f.Priority, f.Match = cmp.Or(hints["stage-name"], fmt.Sprintf("%s table %d", x.pipeline, x.table)), x.table, x.priority, x.match
 		f.Datapath = z.datapathNames(x.datapaths)
 		found, _ := objects.Of(ctx, hints["stage-name"], hints["stage-hint"])
-		id, name := z.cause(found, inB)
-		groups.add(id, name, f)
+		groups.add(z.cause(found, inB), f)
 	}
 	// A flow with different actions counts as one removed and one added.
 	type place struct {

@@ -147,6 +147,9 @@ func (s *sides) column(name string, p pair, o Options) []Column {
 	c := Column{Name: name}
 	if len(a.words) <= 1 && len(b.words) <= 1 {
 		c.A, c.B = strings.Join(onlyA, ""), strings.Join(onlyB, "")
+		if name == "match" {
+			c.Terms = terms(c.A, c.B)
+		}
 	} else {
 		c.Removed, c.Added = onlyA, onlyB
 	}

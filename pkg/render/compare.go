@@ -78,12 +78,51 @@ func (p *comparePrinter) changes(changes []compare.Change) {
 		if group == compare.Derived && !p.wide {
 			p.line(2, Span{derivedText(changes[:end]), Plain}, Span{"  (-o wide lists them)", Faint})
 		} else {
-			for _, c := range changes[:end] {
-				p.change(c)
-			}
+			p.group(changes[:end])
 		}
 		changes = changes[end:]
 	}
+}
+
+// group writes changes. Rows that came or went with one object of the CMS take one line, unless rows are asked for.
+func (p *comparePrinter) group(changes []compare.Change) {
+	type object struct {
+		owner, zone string
+		sign        compare.Sign
+	}
+	rows := map[object][]compare.Change{}
+	of := func(c compare.Change) object { return object{c.Owner, c.Zone, c.Change} }
+	if !p.wide {
+		for _, c := range changes {
+			if c.Owner != "" && c.Change != compare.Changed {
+				rows[of(c)] = append(rows[of(c)], c)
+			}
+		}
+	}
+	for _, c := range changes {
+		all := rows[of(c)]
+		switch {
+		case len(all) < 2:
+			p.change(c)
+		case c.UUIDA+c.UUIDB == all[0].UUIDA+all[0].UUIDB:
+			p.line(2, differs[c.Change], Span{when(c.Zone != "", "zone "+c.Zone+"  "), Plain}, Span{c.Owner, Name}, Span{": " + kindsText(all), Plain})
+		}
+	}
+}
+
+// kindsText counts changes by kind.
+func kindsText(changes []compare.Change) string {
+	var order []string
+	n := map[string]int{}
+	for _, c := range changes {
+		if n[c.Kind]++; n[c.Kind] == 1 {
+			order = append(order, c.Kind)
+		}
+	}
+	for i, kind := range order {
+		order[i] = when(n[kind] > 1, fmt.Sprintf("%d × ", n[kind])) + kind
+	}
+	return strings.Join(order, ", ")
 }
 
 // derivedText counts changes by kind.
@@ -103,30 +142,42 @@ func derivedText(changes []compare.Change) string {
 }
 
 func (p *comparePrinter) change(c compare.Change) {
-	l := Line{differs[c.Change]}
-	l = append(l, Span{when(c.Node != "", c.Node+"  ") + when(c.Zone != "", "zone "+c.Zone+"  ") + c.Kind, Plain})
-	if c.Name != "" {
-		l = append(l, Span{" " + c.Name, Name})
-	}
-	l = append(l, Span{when(c.On != "", " on "+c.On) + when(c.Owner != "", " ("+c.Owner+")"), Plain})
+	l := Line{differs[c.Change], {when(c.Node != "", c.Node+"  ") + when(c.Zone != "", "zone "+c.Zone+"  "), Plain}}
+	l = append(l, p.subject(c)...)
 	columns := c.Columns
 	if c.Change != compare.Changed && !p.wide {
 		columns = nil
 	}
 	if len(columns) <= mostOnLine && !p.wide {
 		for i, column := range columns {
-			l = append(l, Span{":,"[i:i+1] + " " + columnText(column), Plain})
+			l = append(l, Span{":,"[i:i+1] + " " + p.columnText(column), Plain})
 		}
 		columns = nil
 	}
 	p.line(2, l...)
 	for _, column := range columns {
-		text := columnText(column)
+		text := p.columnText(column)
 		if c.Change != compare.Changed {
 			text = column.Name + " " + cmp.Or(column.A, column.B, strings.Join(slices.Concat(column.Added, column.Removed), ", "))
 		}
 		p.line(6, Span{text, Plain})
 	}
+}
+
+// subject names what differs: a row of the databases in the CMS's words, unless rows are asked for.
+func (p *comparePrinter) subject(c compare.Change) Line {
+	if c.Owner == "" || p.wide {
+		l := Line{{c.Kind, Plain}}
+		if c.Name != "" {
+			l = append(l, Span{" " + c.Name, Name})
+		}
+		return append(l, Span{when(c.On != "", " on "+c.On) + when(c.Owner != "", " ("+c.Owner+")"), Plain})
+	}
+	l := Line{{c.Owner, Name}}
+	if c.Change == compare.Changed {
+		return append(l, Span{when(c.Kind != "ACL", ", "+c.Kind), Plain})
+	}
+	return append(l, Span{", " + strings.TrimSpace(c.Kind+" "+c.Name), Plain})
 }
 
 // mostValues is how many elements of a set are listed.
@@ -144,10 +195,21 @@ func someOf(sign string, values []string) string {
 	return b.String()
 }
 
-// columnText formats the difference in a column.
-func columnText(c compare.Column) string {
+// columnText formats the difference in a column; of a match, unless rows are asked for, only the conditions that differ.
+func (p *comparePrinter) columnText(c compare.Column) string {
 	text := c.Name
 	switch {
+	case len(c.Terms) > 0 && !p.wide:
+		var all []string
+		for _, t := range c.Terms {
+			switch {
+			case t.Name != "":
+				all = append(all, t.Name+" "+t.A+" → "+t.B)
+			default:
+				all = append(all, when(t.A != "", "-"+t.A)+when(t.B != "", "+"+t.B))
+			}
+		}
+		text = strings.Join(all, ", ")
 	case len(c.Added)+len(c.Removed) > 0:
 		text += someOf(" -", c.Removed) + someOf(" +", c.Added)
 	default:
@@ -167,10 +229,14 @@ func (p *comparePrinter) flows(flows []compare.FlowChange) {
 	var order []string
 	groups := map[string][]compare.FlowChange{}
 	for _, f := range flows {
-		if len(groups[f.For]) == 0 {
-			order = append(order, f.For)
+		name := f.For
+		if !p.wide {
+			name = cmp.Or(f.Owner, f.For)
 		}
-		groups[f.For] = append(groups[f.For], f)
+		if len(groups[name]) == 0 {
+			order = append(order, name)
+		}
+		groups[name] = append(groups[name], f)
 	}
 	for i, name := range order {
 		if i == mostFlowGroups && !p.wide {
@@ -178,13 +244,37 @@ func (p *comparePrinter) flows(flows []compare.FlowChange) {
 			break
 		}
 		p.line(2, Span{cmp.Or(name, "of unknown purpose"), Name})
-		for _, f := range groups[name] {
+		for _, f := range p.together(groups[name]) {
 			p.line(4, Span{flowWhere(f) + "  ", Plain}, Span{flowCounts(f) + "  ", Plain}, Span{stagesText(f.Stages), Faint})
 			for _, c := range f.Flows {
 				p.changedFlow(c)
 			}
 		}
 	}
+}
+
+// together adds up the flows made for the rows of one object, unless rows are asked for.
+func (p *comparePrinter) together(flows []compare.FlowChange) []compare.FlowChange {
+	if p.wide {
+		return flows
+	}
+	var out []compare.FlowChange
+	for _, f := range flows {
+		i := slices.IndexFunc(out, func(o compare.FlowChange) bool { return flowWhere(o) == flowWhere(f) })
+		if i < 0 {
+			f.Stages = slices.Clone(f.Stages)
+			out = append(out, f)
+			continue
+		}
+		o := &out[i]
+		o.Added, o.Removed, o.Changed = o.Added+f.Added, o.Removed+f.Removed, o.Changed+f.Changed
+		for _, stage := range f.Stages {
+			if !slices.Contains(o.Stages, stage) {
+				o.Stages = append(o.Stages, stage)
+			}
+		}
+	}
+	return out
 }
 
 func (p *comparePrinter) changedFlow(c compare.ChangedFlow) {
@@ -255,7 +345,7 @@ func compareMarkdown(w io.Writer, doc compare.Document) error {
 		var columns []string
 		if c.Change == compare.Changed {
 			for _, column := range c.Columns {
-				columns = append(columns, columnText(column))
+				columns = append(columns, new(comparePrinter).columnText(column))
 			}
 		}
 		changes.Row(Text(strings.TrimSpace(differs[c.Change].Text)), Text(c.Node), Text(what), Text(strings.Join(columns, "; ")))
