@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"unicode"
@@ -48,8 +47,7 @@ commands.`,
 				return usageError{err}
 			}
 			if format == "text" {
-				_, err := io.WriteString(o.stdout, e.page())
-				return err
+				return render.Page(o.stdout, o.style(o.stdout), e.page())
 			}
 			return render.Write(o.stdout, format, e)
 		},

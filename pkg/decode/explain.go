@@ -102,7 +102,7 @@ func numbers(b *strings.Builder, of func(*release.Layout) (int, bool)) {
 		}
 		return
 	}
-	fmt.Fprint(b, "By release of OVN (+: and its later patches):\n\n")
+	fmt.Fprint(b, "\nBy release of OVN (+: and its later patches):\n\n")
 	for _, n := range slices.Sorted(maps.Keys(spans)) {
 		fmt.Fprintf(b, "    %3d  %s\n", n, strings.Join(spans[n], ", "))
 	}
