@@ -120,6 +120,36 @@ func TestDeploymentScope(t *testing.T) {
 	}
 }
 
+// Of the faults of the demo each is on the way of some.
+func TestDemoScope(t *testing.T) {
+	const ofGateway, ofNode3 = "mac-binding-stale", "uplink-not-in-bridge"
+	for _, test := range []struct {
+		about []string
+		want  []string
+	}{
+		{nil, []string{ofGateway, ofNode3}},
+		{[]string{"shop/client", "shop/web-2"}, nil}, // from node1 to node2, past GR_node1
+		{[]string{"shop/client", "shop/web-3"}, []string{ofNode3}},
+		{[]string{"shop/client", "external:203.0.113.10"}, []string{ofGateway}},
+		{[]string{"shop/client"}, []string{ofGateway}}, // and out
+		{[]string{"shop/web-2"}, nil},
+		{[]string{"GR_node1"}, []string{ofGateway}},
+		{[]string{"node1"}, []string{ofGateway}},
+		{[]string{"node2"}, nil},
+		{[]string{"node3"}, []string{ofNode3}},
+	} {
+		var found []string
+		for _, f := range examined(t, "demo:broken", test.about...).Findings {
+			if f.Result.Fault() {
+				found = append(found, f.Check)
+			}
+		}
+		if slices.Sort(found); !slices.Equal(found, test.want) {
+			t.Errorf("about %v: %q, want %q", test.about, found, test.want)
+		}
+	}
+}
+
 // A port that a user of Neutron disabled is no fault of the deployment, and the answer to who asks about it. No repair
 // writes it behind Neutron's back.
 func TestDeploymentDisabledPort(t *testing.T) {

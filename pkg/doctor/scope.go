@@ -11,19 +11,23 @@ import (
 // A Scope is the part of a deployment around some objects.
 type Scope struct {
 	rows  map[ovsdb.UUID]bool // Northbound rows of switches, routers and load balancers
-	names map[string]bool     // other logical objects, including a node's
-	nodes map[string]bool
-	all   map[string]bool // all nodes of the deployment
+	names map[string]bool     // other logical objects
+	asked map[string]bool     // nodes that were named: everything that is said of them, too
+	nodes map[string]bool     // that hold or carry something
+	all   map[string]bool     // all nodes of the deployment
 }
 
 // NewScope returns the part of a topology around the named objects, with the paths of traces between them.
 func NewScope(g *topology.Graph, named []topology.Match, traces ...*journey.Trace) *Scope {
-	s := &Scope{rows: map[ovsdb.UUID]bool{}, names: map[string]bool{}, nodes: map[string]bool{}, all: map[string]bool{}}
+	s := &Scope{rows: map[ovsdb.UUID]bool{}, names: map[string]bool{}, asked: map[string]bool{}, nodes: map[string]bool{}, all: map[string]bool{}}
 	for _, c := range g.Chassis {
 		s.all[c.Hostname], s.all[c.Name] = true, true
 	}
 	for _, m := range named {
 		s.around(g, g.Narrow(m), m)
+		if len(traces) == 0 {
+			s.outside(g, m)
+		}
 	}
 	for _, t := range traces {
 		s.path(t.Forward)
@@ -65,6 +69,9 @@ func (s *Scope) around(g *topology.Graph, t topology.Topology, m topology.Match)
 	}
 	if m.Chassis != nil {
 		s.nodes[m.Chassis.Hostname], s.nodes[m.Chassis.Name] = true, true
+		if m.Port == nil {
+			s.asked[m.Chassis.Hostname], s.asked[m.Chassis.Name] = true, true
+		}
 		for _, name := range m.Chassis.Ports {
 			if m.Port == nil { // a named node: everything it holds
 				s.names[name] = true
@@ -73,9 +80,26 @@ func (s *Scope) around(g *topology.Graph, t topology.Topology, m topology.Match)
 	}
 	if m.Node != nil {
 		s.nodes[m.Node.Name] = true
+		s.asked[m.Node.Name] = s.asked[m.Node.Name] || m.Port == nil
 	}
+	delete(s.asked, "")
 	delete(s.nodes, "")
 	delete(s.names, "")
+}
+
+// outside adds the gateway routers on the chassis of a port: its way out.
+func (s *Scope) outside(g *topology.Graph, m topology.Match) {
+	if m.Port == nil || m.Port.Chassis == "" {
+		return
+	}
+	for _, r := range g.Routers {
+		if r.Chassis == m.Port.Chassis {
+			s.row(r.UUID, r.Name)
+			for _, p := range g.PortsOn(r.UUID) {
+				s.names[p.Name] = true
+			}
+		}
+	}
 }
 
 // row adds a row whose name others may have. The name stands for it in findings that know no row.
@@ -141,8 +165,9 @@ func (s *Scope) concerns(f *Finding) bool {
 	}
 	logical := false
 	for _, o := range f.objects() {
-		if o.Row != "" && s.rows[o.Row] || o.Row == "" && s.names[o.Name] {
-			return true
+		switch {
+		case o.Row != "" && s.rows[o.Row], o.Row == "" && o.Kind != "node" && s.names[o.Name], o.Kind == "node" && s.asked[o.Name]:
+			return true // a switch often has the name of its node
 		}
 		logical = logical || o.Name != "" && !slices.Contains(ofNode, o.Kind)
 	}
