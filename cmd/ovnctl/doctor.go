@@ -89,6 +89,8 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 		_ = cmd.RegisterFlagCompletionFunc(flag, names(checkNames))
 	}
 	_ = cmd.RegisterFlagCompletionFunc("category", names(checks.Categories))
+	_ = cmd.RegisterFlagCompletionFunc("max-risk", completeRisks)
+	_ = cmd.RegisterFlagCompletionFunc("fail-on", completeWords(string(doctor.Error), string(doctor.Warning), "never"))
 	return cmd
 }
 

@@ -59,6 +59,7 @@ Output formats: ` + strings.Join(render.FixFormats, ", ") + `.
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.applyOptions.addFlags(f)
+	_ = cmd.RegisterFlagCompletionFunc("max-risk", completeRisks)
 	cmd.AddCommand(newFixList(o), newFixUndo(o), newFixRecover(o), newFixWatch(o))
 	return cmd
 }
@@ -111,12 +112,28 @@ Southbound reply, as far as they did before the repair. fix list --done lists
 the runs.`,
 		Example: `  ovnctl fix undo
   ovnctl fix undo 3`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.undo(cmd.Context(), args) },
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: o.completeRuns,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.undo(cmd.Context(), args) },
 	}
 	o.applyOptions.addFlags(cmd.Flags())
 	_ = cmd.Flags().MarkHidden("max-risk")
 	return cmd
+}
+
+// completeRuns offers the runs that were not undone, the last one first.
+func (o *fixOptions) completeRuns(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	runs, err := fixes.ReadJournal(o.state(o.stateDir), o.hostRoot).Runs()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []cobra.Completion
+	for _, r := range slices.Backward(runs) {
+		if r.Damage == nil && r.State() != fixes.Undone {
+			out = append(out, cobra.CompletionWithDesc(strconv.Itoa(r.ID), render.Clean(r.Title)))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
 func newFixRecover(o *fixOptions) *cobra.Command {
@@ -132,6 +149,9 @@ A run that can be neither finished nor rolled back blocks all others. --leave
 RUN closes it: its changes stay, and fix list --done shows it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if _, err := o.format(render.FixFormats...); err != nil {
+				return err
+			}
 			if leave != 0 {
 				return o.leave(cmd.Context(), leave)
 			}

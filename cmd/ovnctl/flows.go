@@ -20,6 +20,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
@@ -62,6 +63,9 @@ megaflow).
 			if cmd.Flags().Changed("watch") && len(args) == 1 && o.watch.Set(args[0]) == nil {
 				return nil
 			}
+			if len(args) == 1 && !cmd.Flags().Changed("watch") && !number(args[0]) {
+				return fmt.Errorf("flows takes no argument\nhint: %s shows a bridge", cause.Shell("ovnctl", "flows", "--bridge", args[0]))
+			}
 			return cobra.NoArgs(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
@@ -93,10 +97,15 @@ megaflow).
 	return cmd
 }
 
+func number(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
+}
+
 // complete offers sort orders, ports and pods.
 func (o *flowsOptions) complete(cmd *cobra.Command) {
 	for name, f := range map[string]cobra.CompletionFunc{
-		"sort": cobra.FixedCompletions(flowtable.Orders(), cobra.ShellCompDirectiveNoFileComp),
+		"sort": completeWords(flowtable.Orders()...),
 		"port": o.completePorts(topology.KindPort, topology.KindRPort), "pod": o.completePorts(topology.KindPod),
 	} {
 		if err := cmd.RegisterFlagCompletionFunc(name, f); err != nil {

@@ -170,7 +170,13 @@ sockets itself: it needs no OVS or OVN command-line tools.
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
-	_ = root.RegisterFlagCompletionFunc("offline", completeOffline)
+	for flag, complete := range map[string]cobra.CompletionFunc{
+		"offline": completeOffline, "output": completeFormats, "color": completeWords("auto", "always", "never"),
+	} {
+		if err := root.RegisterFlagCompletionFunc(flag, complete); err != nil {
+			panic(err) // the flags are added above
+		}
+	}
 	o.mark(root)
 	return root
 }

@@ -225,7 +225,7 @@ func (c *Cluster) nothing(config Config) error {
 		return nil
 	}
 	if len(c.Problems) == 0 {
-		return errors.New("no OVN or Open vSwitch database was named and none is found here\nhint: give --nb, --sb or --ovs, or --offline DIR")
+		return errors.New("no OVN or Open vSwitch database was named and none is found here\nhint: give --nb, --sb or --ovs, or --offline DIR; to try without OVN: ovnctl --offline demo topology, and ovnctl demo")
 	}
 	var errs []error
 	for _, p := range c.Problems {

@@ -364,7 +364,28 @@ func (d *deployment) notOutside(dst netip.Addr, protocol string, port uint16) *j
 	if port != 0 {
 		asked += fmt.Sprintf(" %d", port)
 	}
-	return dropped(journey.Cause{Kind: journey.NotBalanced, Place: journey.Outside, Service: asked, Address: dst})
+	c := journey.Cause{Kind: journey.NotBalanced, Place: journey.Outside, Service: asked, Address: dst}
+	if taken := d.taken(dst); !slices.Contains(taken, asked) {
+		c.Detail = strings.Join(taken, ", ")
+	}
+	if all := d.balancers[dst]; len(all) > 0 && all[0].Owner != (decode.Owner{}) {
+		c.Object = &decode.Object{Kind: "load balancer", UUID: ovsdb.UUID(all[0].UUID), Text: all[0].Owner.String(), Owner: all[0].Owner}
+	}
+	return dropped(c)
+}
+
+// taken returns the services that load balancers have at a virtual IP: "tcp 80".
+func (d *deployment) taken(a netip.Addr) []string {
+	var all []string
+	for _, lb := range d.balancers[a] {
+		for _, v := range lb.VIPs {
+			if vip, err := netip.ParseAddr(v.Address); err == nil && vip == a && v.Port != 0 {
+				all = append(all, fmt.Sprintf("%s %d", lb.Protocol, v.Port))
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // amongServices reports whether a private address is a load balancer's or close to those of services: a service without

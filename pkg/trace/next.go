@@ -85,7 +85,16 @@ func byKind(r journey.Request, v journey.Verdict, port *topology.Port, offline b
 		return "ovs-vsctl get Open_vSwitch . external_ids:ovn-remote"
 	case journey.VswitchdSilent:
 		return "ovs-appctl -T 5 -t ovs-vswitchd version  # on " + cause.Shell(v.Node)
+	case journey.NoBackends:
+		if v.Object != nil {
+			return ofService(v.Object.Owner, "get endpointslices -l kubernetes.io/service-name=")
+		}
 	case journey.NotBalanced:
+		if c.Object != nil {
+			if command := ofService(c.Object.Owner, "get service "); command != "" {
+				return command
+			}
+		}
 		return "ovnctl topology show svc:" + c.Address.String()
 	case journey.Isolated:
 		return cause.Shell("ovnctl", "topology", "show", "lsp:"+c.Port)
@@ -247,6 +256,14 @@ func showOwner(o decode.Owner) string {
 		return fmt.Sprintf("kubectl -n %s describe networkpolicy %s", o.Namespace, o.Name)
 	}
 	return ""
+}
+
+// ofService returns kubectl's command about a service; empty if the owner is none.
+func ofService(o decode.Owner, command string) string {
+	if o.Kind != "Service" || !kubernetesName(o.Namespace) || !kubernetesName(o.Name) {
+		return ""
+	}
+	return "kubectl -n " + o.Namespace + " " + command + o.Name
 }
 
 // described are the kinds of objects of Kubernetes, other than NetworkPolicy, whose rules stop packets.

@@ -57,6 +57,9 @@ func (e *Explainer) finds(ctx context.Context, v *ovn.Visit, d ovnexpr.Decision)
 		return ""
 	}
 	name, value := test.Ref.String(), e.value(ctx, v, test)
+	if name == "outport" && value == "none" { // what OVN writes where no port was found
+		return ""
+	}
 	switch leaf := d.Leaf.(type) {
 	case *ovnexpr.Bare:
 		return bareWords(leaf.Field.String(), d.Tests)

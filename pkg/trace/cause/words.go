@@ -101,7 +101,7 @@ var words = map[journey.CauseKind]string{
 	journey.UplinkDown:      "uplink {link} of bridge {bridge} on {node} is down",
 	journey.UplinkNotFound:  "node {node} has no bridge with an uplink",
 	journey.UplinkUnknown:   "no node answers for {address} on the underlay, so the uplink that the packet comes in by is unknown",
-	journey.NotBalanced:     "no load balancer on its path takes {service} for the virtual IP {address}, and nobody outside has it",
+	journey.NotBalanced:     "no load balancer on its path takes {service} for the virtual IP {address}[, only {detail}], and nobody outside has it",
 	journey.Isolated:        "{address} is port {port}'s on network {detail}, which no router on the packet's path leads to, and nobody outside has it",
 	journey.ReplyStrays:     "the reply leaves for the network outside[ by {link}], not back to {address}: its sender's gateway is another router, which has no route there",
 	journey.NoRouteBack:     "the packet leaves with the private address {address}, which nothing translates: no reply comes back from outside",
