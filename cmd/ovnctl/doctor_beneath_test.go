@@ -96,6 +96,9 @@ func doctorFaults(l *lab.Lab) []fault {
 		{name: "ovn-remote at the Northbound", on: "node1", still: true, breaks: "ovs-vsctl get open . external_ids:ovn-remote > /tmp/remote; ovs-vsctl set open . external_ids:ovn-remote=" + l.NB() + "; sleep 3", mends: "ovs-vsctl set open . external_ids:ovn-remote=$(cat /tmp/remote); sleep 3"},
 		{name: "protocols of br-int", on: "node1", still: true, breaks: "ovs-vsctl set bridge br-int protocols=OpenFlow10; sleep 2", mends: "ovs-vsctl clear bridge br-int protocols; sleep 3"},
 		acl("static MAC binding", "static-mac-binding-add rtos-node1 10.244.1.6 02:00:00:00:00:99", "static-mac-binding-del rtos-node1 10.244.1.6"),
+		{name: "wrong neighbour of host and tunnels", on: "node1", still: true, // a switch in the kernel has one table for both
+			breaks: "ip neigh replace 172.30.0.12 lladdr 02:00:00:00:00:99 dev br-ex nud permanent; ovs-appctl tnl/neigh/set br-ex 172.30.0.12 02:00:00:00:00:99",
+			mends:  "ip neigh del 172.30.0.12 dev br-ex; ovs-appctl tnl/neigh/flush" + healed},
 		{name: "receive path of a pod", on: "node2", breaks: "ovs-ofctl mod-port br-int " + web2.Link + " no-receive", mends: "ovs-ofctl mod-port br-int " + web2.Link + " receive"},
 	}
 }
@@ -162,6 +165,7 @@ var beneathFound = map[string]owed{
 	"no flows in the bridge":                     {"tunnel-path-blocked", "bridge br-ex on node2", "no-openflow"},
 	"bridge sends tunnels nowhere":               {"tunnel-path-blocked", "bridge br-ex on node1", "openflow-drops"},
 	"uplink trunks another VLAN":                 {"tunnel-path-blocked", "interface eth0 on node2", "vlan-mismatch"},
+	"wrong neighbour of host and tunnels":        {"host-path-astray", "node node1", "neighbour"},
 	"wrong tunnel neighbour":                     {"tunnel-path-blocked", "node node1", "wrong-neighbour"},
 	"bridge's own interface tagged":              {"tunnel-path-blocked", "interface br-ex on node2", "vlan-mismatch"},
 	"MAC address of the pod changed":             {"pod-address-mismatch", "port shop_web-2", "address"},

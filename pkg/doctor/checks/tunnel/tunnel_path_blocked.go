@@ -26,6 +26,7 @@ and in again on the other node.`,
 		"encap-ip-not-local", "system-id-cloned", "two-vswitchds", "kernel-module-missing", "ipv6-dad-failed", "duplicate-chassis-stale",
 		"conf-db-lost-or-corrupt", "dpdk-not-initialised",
 	},
+	CausesOn: []doctor.Kind{{Check: "host-path-astray", Reason: "neighbour"}}, // a switch in the kernel sends by the host's entries
 	Begin: func(d *snapshot.Deployment) {
 		if slices.ContainsFunc(d.Hosts, func(h *snapshot.Host) bool { return !h.Central() && h.SystemID != "" }) {
 			go func() { _, _ = doctor.GroundOf(d) }()
@@ -168,8 +169,28 @@ func pathBlocked(p *doctor.Pass, lost []trace.Loss) {
 			}
 		}
 	}
+	f.Concern(neighbourLinks(p, c)...)
 	f.Show(sourceOf(c).On(c.Node).Says(lost[0].Words))
 	p.Report(f)
+}
+
+// neighbourLinks returns the links of a host whose entries say the wrong MAC address to which it sends; none if ovs-vswitchd alone has it.
+func neighbourLinks(p *doctor.Pass, c journey.Cause) []doctor.Object {
+	h := p.Host(c.Node)
+	if h == nil || c.Kind != journey.WrongNeighbour {
+		return nil
+	}
+	net, err := h.Network()
+	if err != nil {
+		return nil
+	}
+	var links []doctor.Object
+	for _, n := range net.Neighbours {
+		if n.Addr == c.Address && strings.EqualFold(n.MAC, c.MAC) {
+			links = append(links, doctor.LinkObject(h, n.Link))
+		}
+	}
+	return links
 }
 
 // ways lists the directions of tunnels, "node1 to node2 and node2 to node1".
