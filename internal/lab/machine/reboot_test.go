@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os/exec"
 	"slices"
@@ -17,27 +18,36 @@ import (
 	"github.com/ovnctl/ovnctl/internal/turn"
 )
 
-// A keeper of addresses gives eth0 its address at boot.
+// A keeper of addresses gives eth0 its address at boot, or nothing.
 type keeper struct {
 	name    string
 	file    string // where it reads of the address
 	content string
 	service string // that is enabled for it
+	holder  string // the link with the address after a boot; empty: none
 }
 
 var keepers = []keeper{
 	{
-		name: "ifupdown", file: "/etc/network/interfaces", service: "networking",
+		name: "ifupdown", file: "/etc/network/interfaces", service: "networking", holder: "eth0",
 		content: "auto lo\niface lo inet loopback\n\nauto eth0\niface eth0 inet static\n\taddress 10.0.2.15/24\n\tgateway 10.0.2.2\n",
 	},
 	{
-		name: "netplan", file: "/etc/netplan/50-eth0.yaml", service: "systemd-networkd",
+		name: "netplan", file: "/etc/netplan/50-eth0.yaml", service: "systemd-networkd", holder: "eth0",
 		content: "network:\n  version: 2\n  renderer: networkd\n  ethernets:\n    eth0:\n      addresses: [10.0.2.15/24]\n      routes:\n        - to: default\n          via: 10.0.2.2\n",
+	},
+	{
+		name: "NetworkManager", file: "/etc/NetworkManager/system-connections/eth0.nmconnection", service: "NetworkManager", holder: "eth0",
+		content: "[connection]\nid=eth0\ntype=ethernet\ninterface-name=eth0\n\n[ipv4]\nmethod=manual\naddress1=10.0.2.15/24,10.0.2.2\n\n[ipv6]\nmethod=disabled\n",
+	},
+	{ // nothing brings br-ex up at boot
+		name: "nobody", file: "/etc/network/interfaces", service: "networking",
+		content: "auto lo\niface lo inet loopback\n\niface br-ex inet static\n\taddress 10.0.2.15/24\n\tgateway 10.0.2.2\n",
 	},
 }
 
-// An operator moves the address of a node to br-ex by hand, and reboots: the address is back on the NIC. doctor finds that,
-// and a repair mends it, watched by a unit of systemd; the next reboot brings the fault back, as the plan has said.
+// An operator moves the address of a node to br-ex by hand, and reboots: the address is back on the NIC, or nowhere. doctor
+// finds that and mends it, watched by a unit of systemd; the next reboot brings the fault back, as the plan has said.
 func TestLostAddress(t *testing.T) {
 	makes := turn.Takes(t, len(keepers))
 	for i, k := range keepers {
@@ -56,9 +66,9 @@ func lostAddress(t *testing.T, k keeper) {
 	n.sh(byHand)
 	n.healthy("before the reboot")
 	n.reboot()
-	n.lost()
+	n.lost(k.holder)
 
-	out, code := n.ovnctl("fix restore-bridge-ip br-ex --yes --max-risk high --confirm gateway")
+	out, code := n.ovnctl("doctor --fix --only bridge-ip-lost-after-reboot --yes --max-risk high --confirm gateway")
 	if code != 0 {
 		t.Fatalf("the repair: exit %d: %s", code, out)
 	}
@@ -72,7 +82,7 @@ func lostAddress(t *testing.T, k keeper) {
 	n.cutSession()
 
 	n.reboot()
-	n.lost()
+	n.lost(k.holder)
 }
 
 // byHand is what the documentation of many a CMS says.
@@ -84,6 +94,164 @@ ip link set br-ex up
 ip link set eth0 up
 ip route replace default via 10.0.2.2 dev br-ex
 `
+
+// byBoot is what a boot does to it.
+const byBoot = `set -e
+ip address flush dev br-ex
+ip address add 10.0.2.15/24 dev eth0
+ip route replace default via 10.0.2.2 dev eth0
+`
+
+// What may happen while a repair is under way: it is undone in its time, or it is in place, never half of it, and the journal
+// knows which.
+func TestDisturbedRepair(t *testing.T) {
+	n := newNode(t)
+	n.sh(byHand)
+	for _, c := range []struct {
+		name    string
+		until   string // a state of the run, in which it is disturbed
+		disturb string
+		restore string // what else it takes for the next case
+		reason  string // why it is undone; empty: it may also be in place, or be undone because it was cut off
+	}{
+		{
+			name: "the clock an hour ahead", until: "verified", reason: "not confirmed",
+			disturb: "date -s @$(($(date +%s) + 3600))", restore: "date -s @$(($(date +%s) - 3600))",
+		},
+		{ // the watchdog alone is left
+			name: "the clock an hour back, and the repair stopped", until: "verified", reason: "not confirmed",
+			disturb: "kill -STOP $(cat /run/repair); date -s @$(($(date +%s) - 3600))", restore: "date -s @$(($(date +%s) + 3600))",
+		},
+		{name: "the session cut once the watchdog runs", until: "armed", disturb: "kill -9 $(cat /run/session)"},
+		{name: "the session cut between changes", until: "begun", disturb: "kill -9 $(cat /run/session)"},
+		{name: "the session cut behind the changes", until: "done", disturb: "kill -9 $(cat /run/session)"},
+		{name: "the session cut before it is confirmed", until: "verified", disturb: "kill -9 $(cat /run/session)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := n.in(t)
+			n.sh(byBoot)
+			before := n.runs()
+			n.disturb(len(before), c.until, c.disturb)
+			start := time.Now()
+			run := n.over(len(before))
+			if took := time.Since(start); c.reason != "" && (took < confirmTime/2 || took > confirmTime+3*time.Minute) {
+				t.Errorf("undone %.0f s after it was verified, with %.0f s to confirm it", took.Seconds(), confirmTime.Seconds())
+			}
+			if c.restore != "" {
+				n.sh(c.restore)
+			}
+			switch run.State {
+			case "undone":
+				if h := n.holder(); h != "eth0" {
+					t.Errorf("the repair is undone, and the address is on %q", h)
+				}
+			case "confirmed":
+				if h := n.holder(); h != "br-ex" {
+					t.Errorf("the repair is in place, and the address is on %q", h)
+				}
+			default:
+				t.Errorf("the repair is %s: %s", run.State, run.Why)
+			}
+			if c.reason != "" && run.Reason != c.reason {
+				t.Errorf("the repair is %s: %s (%s)", run.State, run.Why, run.Reason)
+			}
+			if by := n.sh("ip route show default | awk '{print $5}' | paste -sd' '"); by != n.holder() {
+				t.Errorf("the default route is by %q, the address on %q", by, n.holder())
+			}
+		})
+	}
+	n.sh(byBoot)
+	if out, code := n.ovnctl("fix restore-bridge-ip br-ex --yes --max-risk high --confirm gateway"); code != 0 {
+		t.Errorf("the repair after all that: exit %d: %s", code, out)
+	}
+	n.healthy("after all that")
+	if out, code := n.ovnctl("fix undo --yes"); code != 0 || n.holder() != "eth0" {
+		t.Errorf("its undo: exit %d, the address is on %s: %s", code, n.holder(), out)
+	}
+}
+
+// confirmTime is how long a repair waits to be confirmed, where nobody does.
+const confirmTime = time.Minute
+
+// disturb starts a repair in a session of its own, on a terminal, waits until it is in a state, and disturbs it.
+func (n *node) disturb(runs int, until, disturb string) {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeout(n.t.Context(), 10*time.Minute)
+	n.t.Cleanup(cancel)
+	n.sh("rm -f /run/session /run/repair")
+	cmd := n.Command(ctx, fmt.Sprintf("echo $PPID >/run/session; echo $$ >/run/repair; exec /payload/ovnctl fix restore-bridge-ip br-ex --max-risk high -t 60 --confirm-timeout %.0f", confirmTime.Seconds()))
+	cmd.Args = slices.Insert(cmd.Args, 1, "-tt")
+	answers, err := cmd.StdinPipe() // it stays open: the question whether to keep the change waits
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait()
+		if n.t.Failed() {
+			n.t.Logf("the repair has printed: %s", out.String())
+		}
+	})
+	if _, err := io.WriteString(answers, "y\n"); err != nil {
+		n.t.Fatal(err)
+	}
+	// The machine's own shell waits, so that no state passes unseen. Names are in the order of runs, whatever the clock says.
+	n.sh(fmt.Sprintf(`set -e
+cd /var/lib/ovnctl/journal
+i=0
+until [ "$(ls | grep -c 'jsonl$')" -gt %d ] && grep -q '"state":"%s"' "$(ls | grep 'jsonl$' | tail -1)"; do
+	i=$((i+1))
+	[ $i -lt 3000 ]
+	sleep 0.05
+done
+%s`, runs, until, disturb))
+}
+
+// A ran is what the journal says of a run.
+type ran struct {
+	State, Reason, Why, Damage string
+	Open                       bool
+}
+
+// runs returns the journal.
+func (n *node) runs() []ran {
+	n.t.Helper()
+	text, _ := n.ovnctl("fix list --done -o json 2>/dev/null")
+	var doc struct{ Runs []ran }
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		n.t.Fatalf("the journal: %v: %s", err, text)
+	}
+	for i, r := range doc.Runs {
+		if r.Damage != "" {
+			n.t.Errorf("run %d of the journal: %s", i+1, r.Damage)
+		}
+	}
+	return doc.Runs
+}
+
+// over waits for the end of the run behind so many, and returns it.
+func (n *node) over(before int) ran {
+	n.t.Helper()
+	deadline := time.Now().Add(10 * time.Minute)
+	for {
+		runs := n.runs()
+		if len(runs) == before+1 {
+			switch r := runs[before]; r.State {
+			case "undone", "confirmed", "stuck":
+				return r
+			}
+		}
+		if time.Now().After(deadline) {
+			n.t.Fatalf("the run does not end: %+v", runs)
+		}
+		time.Sleep(time.Second)
+	}
+}
 
 // The forms of the default file that do not do what they look like, through the real start of the service.
 func TestTransientDefault(t *testing.T) {
@@ -229,10 +397,10 @@ func (n *node) healthy(when string) {
 }
 
 // lost is: the bridge does not have the address, the gateway does not reply, and doctor finds why.
-func (n *node) lost() {
+func (n *node) lost(holder string) {
 	n.t.Helper()
-	if h := n.holder(); h != "eth0" {
-		n.t.Fatalf("after the reboot the address is on %q", h)
+	if h := n.holder(); h != holder {
+		n.t.Fatalf("after the reboot the address is on %q, want %q", h, holder)
 	}
 	if _, err := n.Output(n.t.Context(), "ping -q -c2 -W3 10.0.2.2"); err == nil {
 		n.t.Fatal("after the reboot the gateway replies")
