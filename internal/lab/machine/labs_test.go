@@ -23,6 +23,7 @@ type suite struct {
 	tests []string // names of tests, or of one subtest
 	env   string   // what they read from the environment
 	part  string   // the same where the suites take turns
+	few   []string // the tests that are run then; none: the same
 }
 
 var suites = []suite{
@@ -30,6 +31,8 @@ var suites = []suite{
 	{name: "sent packets", in: "cmd/ovnctl", tests: []string{"TestSend/ovn-kubernetes"}, env: "OVNCTL_PAIRS=60", part: "OVNCTL_PAIRS=6"},
 	{name: "flows and decode", in: "cmd/ovnctl", tests: []string{"TestDecodeLab", "TestDecodePackets", "TestFlowsLab"}},
 	{name: "healthy", in: "internal/faults", tests: []string{"TestHealthy/ovn-kubernetes"}},
+	{name: "captures", in: "cmd/ovnctl", tests: []string{"TestCaptureAnswers/ovn-kubernetes"}, env: "OVNCTL_PAIRS=6", part: "OVNCTL_PAIRS=1"},
+	{name: "faults", in: "internal/faults", tests: []string{"TestFaults"}, few: []string{"TestFaults/beneath"}}, // a third of them, by OVNCTL_TURN
 }
 
 // TestLabs runs tests of labs on the kernel datapath. In turn, one suite: OVNCTL_FAULTS=all runs all.
@@ -69,17 +72,20 @@ func inMachine(t *testing.T, suites []suite) {
 // on runs the suite on the machine.
 func (s suite) on(t *testing.T, m *Machine) {
 	start := time.Now()
-	env := s.env
+	env, tests := s.env, s.tests
 	if os.Getenv("OVNCTL_FAULTS") != "all" {
 		env = s.part
+		if s.few != nil {
+			tests = s.few
+		}
 	}
 	for _, name := range []string{"OVNCTL_TURN", "OVNCTL_SEED"} {
 		if value := os.Getenv(name); value != "" {
 			env += " " + name + "=" + value
 		}
 	}
-	pattern := "^(" + strings.ReplaceAll(strings.Join(s.tests, "|"), "/", ")$/^(") + ")$"
-	line := fmt.Sprintf("cd /payload/src/%s && env %s OVNCTL_LAB_DATAPATH=system OVNCTL_PROGRAM=/payload/ovnctl ./lab.test -test.v -test.timeout 8h -test.run '%s'", s.in, env, pattern)
+	pattern := "^(" + strings.ReplaceAll(strings.Join(tests, "|"), "/", ")$/^(") + ")$"
+	line := fmt.Sprintf("cd /payload/src/%s && env %s OVNCTL_LAB_DATAPATH=system OVNCTL_PROGRAM=/payload/ovnctl ./lab.test -test.v -test.parallel 1 -test.timeout 8h -test.run '%s'", s.in, env, pattern)
 	cmd := m.Command(t.Context(), line)
 	var out bytes.Buffer
 	cmd.Stdout = io.MultiWriter(&out, t.Output())
@@ -87,7 +93,7 @@ func (s suite) on(t *testing.T, m *Machine) {
 	if err := cmd.Run(); err != nil {
 		t.Error(err)
 	}
-	for _, name := range s.tests {
+	for _, name := range tests {
 		if !strings.Contains(out.String(), "--- PASS: "+name+" (") {
 			t.Errorf("%s has not passed", name) // not that none of this name ran
 		}
