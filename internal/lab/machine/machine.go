@@ -182,10 +182,19 @@ func (m *Machine) Command(ctx context.Context, line string) *exec.Cmd {
 	return exec.CommandContext(ctx, "ssh", append(args, "root@127.0.0.1", line)...)
 }
 
-// OperatorCommand is Command for somebody who has logged in over eth0, at 10.0.2.15: what happens to that address, happens to
-// the session.
+// SessionCommand is Command in a session of its own, on a terminal.
+func (m *Machine) SessionCommand(ctx context.Context, line string) *exec.Cmd {
+	return m.session(ctx, m.port, line)
+}
+
+// OperatorCommand is SessionCommand for somebody who has logged in over eth0, at 10.0.2.15: what happens to that address, happens
+// to the session.
 func (m *Machine) OperatorCommand(ctx context.Context, line string) *exec.Cmd {
-	return exec.CommandContext(ctx, "ssh", append(m.sshOptions(m.Operator), "-tt", "root@127.0.0.1", line)...)
+	return m.session(ctx, m.Operator, line)
+}
+
+func (m *Machine) session(ctx context.Context, port int, line string) *exec.Cmd {
+	return exec.CommandContext(ctx, "ssh", append(m.sshOptions(port), "-tt", "root@127.0.0.1", line)...)
 }
 
 // Output runs a line of sh(1) and returns its standard output; the error has what it wrote beside.

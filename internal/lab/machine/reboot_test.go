@@ -68,7 +68,7 @@ func lostAddress(t *testing.T, k keeper) {
 	n.reboot()
 	n.lost(k.holder)
 
-	out, code := n.ovnctl("doctor --fix --only bridge-ip-lost-after-reboot --yes --max-risk high --confirm gateway")
+	out, code := n.ovnctl("doctor --fix --yes --max-risk high --confirm gateway")
 	if code != 0 {
 		t.Fatalf("the repair: exit %d: %s", code, out)
 	}
@@ -98,7 +98,7 @@ ip route replace default via 10.0.2.2 dev br-ex
 // byBoot is what a boot does to it.
 const byBoot = `set -e
 ip address flush dev br-ex
-ip address add 10.0.2.15/24 dev eth0
+ip address replace 10.0.2.15/24 dev eth0
 ip route replace default via 10.0.2.2 dev eth0
 `
 
@@ -123,8 +123,8 @@ func TestDisturbedRepair(t *testing.T) {
 			disturb: "kill -STOP $(cat /run/repair); date -s @$(($(date +%s) - 3600))", restore: "date -s @$(($(date +%s) + 3600))",
 		},
 		{name: "the session cut once the watchdog runs", until: "armed", disturb: "kill -9 $(cat /run/session)"},
-		{name: "the session cut between changes", until: "begun", disturb: "kill -9 $(cat /run/session)"},
-		{name: "the session cut behind the changes", until: "done", disturb: "kill -9 $(cat /run/session)"},
+		{name: "the session cut while it changes", until: "begun", disturb: "kill -9 $(cat /run/session)"},
+		{name: "the session cut once it has changed", until: "done", disturb: "kill -9 $(cat /run/session)"},
 		{name: "the session cut before it is confirmed", until: "verified", disturb: "kill -9 $(cat /run/session)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -179,8 +179,7 @@ func (n *node) disturb(runs int, until, disturb string) {
 	ctx, cancel := context.WithTimeout(n.t.Context(), 10*time.Minute)
 	n.t.Cleanup(cancel)
 	n.sh("rm -f /run/session /run/repair")
-	cmd := n.Command(ctx, fmt.Sprintf("echo $PPID >/run/session; echo $$ >/run/repair; exec /payload/ovnctl fix restore-bridge-ip br-ex --max-risk high -t 60 --confirm-timeout %.0f", confirmTime.Seconds()))
-	cmd.Args = slices.Insert(cmd.Args, 1, "-tt")
+	cmd := n.SessionCommand(ctx, fmt.Sprintf("echo $PPID >/run/session; echo $$ >/run/repair; exec /payload/ovnctl fix restore-bridge-ip br-ex --max-risk high -t 60 --confirm-timeout %.0f", confirmTime.Seconds()))
 	answers, err := cmd.StdinPipe() // it stays open: the question whether to keep the change waits
 	if err != nil {
 		n.t.Fatal(err)
@@ -345,20 +344,23 @@ func (n *node) ovnctl(args string) (string, int) {
 	return out.String(), cmd.ProcessState.ExitCode()
 }
 
-// doctor returns the checks with errors, or with their text.
+// doctor returns the checks with errors, of consequences too, and its text.
 func (n *node) doctor() (checks []string, text string) {
 	n.t.Helper()
 	text, _ = n.ovnctl("doctor -o json 2>/dev/null")
-	var report struct {
-		Findings []struct{ Check, Result string }
+	type finding struct {
+		Check, Result string
+		Consequences  []finding
 	}
+	var report struct{ Findings []finding }
 	if err := json.Unmarshal([]byte(text), &report); err != nil {
 		n.t.Fatalf("doctor: %v: %s", err, text)
 	}
-	for _, f := range report.Findings {
-		if f.Result == "error" {
-			checks = append(checks, f.Check)
+	for all := report.Findings; len(all) > 0; all = all[1:] {
+		if all[0].Result == "error" {
+			checks = append(checks, all[0].Check)
 		}
+		all = append(all, all[0].Consequences...)
 	}
 	return checks, text
 }
