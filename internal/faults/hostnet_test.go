@@ -129,6 +129,19 @@ var hostnetFaults = []fault{
 		lost:   []probe{{"shop_client", "shop_web-2", "tcp"}, {"node1", "internet", "tcp6"}},
 	},
 	{
+		check: "bridge-link-down", name: "never set up", on: "node1",
+		how: "the host boots: nobody gives br-ex its addresses, or sets it or eth0 up",
+		make: func(s *scene) {
+			s.file("etc/netplan/10-br-ex.yaml", netplan("br-ex"))
+			s.bare()
+			s.sh("node1", "ip link set br-ex down; ip link set eth0 down")
+		},
+		object:   "bridge br-ex on node1",
+		repair:   []string{"set-bridge-up", "br-ex"},
+		lost:     []probe{{"shop_client", "shop_web-2", "tcp"}, {"node1", "internet", "tcp6"}},
+		restless: announced,
+	},
+	{
 		check: "cluster-route-or-snat-missing", name: "route to the pods", on: "node1",
 		how:    "ip route del 10.244.0.0/16 dev ovn-k8s-mp0",
 		make:   func(s *scene) { s.sh("node1", "ip route del 10.244.0.0/16 dev ovn-k8s-mp0") },

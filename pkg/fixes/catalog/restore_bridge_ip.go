@@ -53,19 +53,12 @@ It changes the running system. The plan names what brings the fault back at the 
 			return nil, fixes.Refuse(fixes.Command("ip addr add ADDRESS/LENGTH dev %s", bridge),
 				"nothing shows which addresses %s had: neither a file of the host nor the tunnel address of this chassis", bridge)
 		}
-		l := n.Link(bridge)
-		var changes []fixes.LinkChange
-		for _, name := range append(uplinkLinks(u), bridge) { // who gave no address may not have set the uplink up either
-			if l := n.Link(name); l != nil && !l.Up {
-				changes = append(changes, linkUp(l))
-			}
-		}
-		more, warnings := giveBack(n, l, all)
+		more, warnings := giveBack(n, n.Link(bridge), all)
 		addresses := strings.Join(namesOf(all, func(l lost) string { return l.prefix.String() }), ", ")
 		return &fixes.Plan{
 			Title:    "give bridge " + bridge + " its addresses and routes back",
 			Host:     h.Name,
-			Steps:    []fixes.Step{fixes.Network{Changes: append(changes, more...), What: fmt.Sprintf("give %s %s", bridge, addresses)}},
+			Steps:    []fixes.Step{fixes.Network{Changes: append(setUp(n, u), more...), What: fmt.Sprintf("give %s %s", bridge, addresses)}},
 			Touches:  "all traffic of this host through " + bridge,
 			Warnings: append(warnings, atBoot(h, u.Link(), bridge)...),
 			Cuts:     true,
@@ -79,6 +72,16 @@ func uplinkLinks(u facts.Uplink) []string {
 		return nil
 	}
 	return slices.Clone(u.Links)
+}
+
+// setUp sets a bridge and its uplink up, as far as they are down: who gave no address may not have set the uplink up either.
+func setUp(n *node.Network, u facts.Uplink) (changes []fixes.LinkChange) {
+	for _, name := range append(uplinkLinks(u), u.Bridge.Name) {
+		if l := n.Link(name); l != nil && !l.Up {
+			changes = append(changes, linkUp(l))
+		}
+	}
+	return changes
 }
 
 // linkUp sets a link up.

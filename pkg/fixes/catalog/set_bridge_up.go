@@ -17,7 +17,8 @@ var SetBridgeUp = &fixes.Repair{
 
 When a link is set down the kernel drops its routes and its IPv6 addresses. Those of
 the host's network files are restored, and the gateway that the Northbound or another
-node knows. Nothing is guessed: the plan names what no source knows.`,
+node knows. Nothing is guessed: the plan names what no source knows. An uplink that is
+down is set up, too.`,
 	Params: []fixes.Param{{Name: "BRIDGE", Doc: "the bridge that is down"}},
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
@@ -53,7 +54,7 @@ node knows. Nothing is guessed: the plan names what no source knows.`,
 			Title: "set bridge " + l.Name + " up",
 			Host:  h.Name,
 			Steps: []fixes.Step{fixes.Network{
-				Changes: append([]fixes.LinkChange{linkUp(l)}, more...),
+				Changes: append(setUp(n, u), more...),
 				What:    fmt.Sprintf("set %s up, with its routes", l.Name),
 			}},
 			Touches:  "all traffic of this host through " + l.Name,
