@@ -52,13 +52,13 @@ func TestLostAddress(t *testing.T) {
 	makes := turn.Takes(t, len(keepers))
 	for i, k := range keepers {
 		if makes(i) {
-			t.Run(k.name, func(t *testing.T) { lostAddress(t, k) })
+			t.Run(k.name, func(t *testing.T) { newNode(t).losesAddress(k) })
 		}
 	}
 }
 
-func lostAddress(t *testing.T, k keeper) {
-	n := newNode(t)
+func (n *node) losesAddress(k keeper) {
+	t := n.t
 	if err := n.Write(t.Context(), k.file, 0o600, strings.NewReader(k.content)); err != nil {
 		t.Fatal(err)
 	}
@@ -104,8 +104,10 @@ ip route replace default via 10.0.2.2 dev eth0
 
 // What may happen while a repair is under way: it is undone in its time, or it is in place, never half of it, and the journal
 // knows which.
-func TestDisturbedRepair(t *testing.T) {
-	n := newNode(t)
+func TestDisturbedRepair(t *testing.T) { newNode(t).disturbed() }
+
+func (n *node) disturbed() {
+	t := n.t
 	n.sh(byHand)
 	for _, c := range []struct {
 		name    string
