@@ -63,6 +63,11 @@ func (n *node) losesAddress(k keeper) {
 		t.Fatal(err)
 	}
 	n.sh("systemctl enable -q " + k.service + "; systemctl restart " + k.service)
+	for deadline := time.Now().Add(5 * time.Minute); n.holder() != k.holder; time.Sleep(time.Second) { // a service starts before it has done its work
+		if time.Now().After(deadline) {
+			t.Fatalf("%s gives the address to %q", k.service, n.holder())
+		}
+	}
 	n.sh(byHand)
 	n.healthy("before the reboot")
 	n.reboot()
@@ -203,9 +208,8 @@ func (n *node) disturb(runs int, until, disturb string) {
 	}
 	// The machine's own shell waits, so that no state passes unseen. Names are in the order of runs, whatever the clock says.
 	n.sh(fmt.Sprintf(`set -e
-cd /var/lib/ovnctl/journal
 i=0
-until [ "$(ls | grep -c 'jsonl$')" -gt %d ] && grep -q '"state":"%s"' "$(ls | grep 'jsonl$' | tail -1)"; do
+until cd /var/lib/ovnctl/journal && [ "$(ls | grep -c 'jsonl$')" -gt %d ] && grep -q '"state":"%s"' "$(ls | grep 'jsonl$' | tail -1)"; do
 	i=$((i+1))
 	[ $i -lt 3000 ]
 	sleep 0.05
