@@ -205,7 +205,7 @@ lrp-add peer-a pa-net 00:00:00:02:0b:11 10.2.11.1/24
 lsp-add peers pe-r -- lsp-set-type pe-r router -- lsp-set-addresses pe-r router -- lsp-set-options pe-r router-port=pa-net
 lsp-add peers pe-a -- lsp-set-addresses pe-a '00:00:00:02:0b:0a 10.2.11.10'`
 
-// roomBalance has load balancers: every protocol, with and without backends, hairpin, affinity, templates.
+// roomBalance has load balancers: every protocol, with and without backends, hairpin, affinity, templates, distributed.
 const roomBalance = `
 --id=@lbtcp create Load_Balancer name=tcp protocol=tcp options:hairpin_snat_ip='"10.99.0.1 fd00:99::1"' vips:'"10.10.0.10:80"'='"10.1.1.11:8080,10.1.1.12:8080"' vips:'"[fd00:10:10::10]:80"'='"[fd00:10:1:1::b]:8080,[fd00:10:1:1::c]:8080"' vips:'"10.10.0.10:443"'='"10.1.1.11:8443"'
 --id=@lbudp create Load_Balancer name=udp protocol=udp selection_fields=ip_src,ip_dst vips:'"10.10.0.10:53"'='"10.1.1.11:5353,10.1.2.11:5353"' vips:'"172.30.0.123:53"'='"10.1.1.12:53"'
@@ -221,7 +221,8 @@ const roomBalance = `
 set Logical_Switch inside load_balancer_group=@lbgroup
 set Logical_Router middle load_balancer_group=@lbgroup
 set Logical_Switch acl load_balancer=@lbudp
-set Logical_Switch inside load_balancer=@lbtcp,@lbaffinity,@lbany`
+--id=@lblocal create Load_Balancer name=local protocol=tcp options:distributed=true vips:'"10.10.0.60:80"'='"10.2.8.10:8080,10.2.8.11:8080"' vips:'"[fd00:10:10::60]:80"'='"[fd00:10:2:8::a]:8080,[fd00:10:2:8::b]:8080"' ip_port_mappings:10.2.8.10=in-a:10.2.8.1 ip_port_mappings:10.2.8.11=in-b:10.2.8.1 ip_port_mappings:'"[fd00:10:2:8::a]"'='"in-a:[fd00:10:2:8::1]"' ip_port_mappings:'"[fd00:10:2:8::b]"'='"in-b:[fd00:10:2:8::1]"'
+set Logical_Switch inside load_balancer=@lbtcp,@lbaffinity,@lbany,@lblocal`
 
 // roomRoutes is a router with two gateway ports, ECMP by static routes, and rules for the source.
 const roomRoutes = `

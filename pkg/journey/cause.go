@@ -85,6 +85,7 @@ const (
 	NoRoute          CauseKind = "no-route"
 	Discarded        CauseKind = "discarded" // by a routing policy or a discard route
 	NoBackends       CauseKind = "no-backends"
+	NoLocalBackends  CauseKind = "no-local-backends" // of a distributed load balancer, on the packet's chassis
 	TTLExpired       CauseKind = "ttl-expired"
 	TooLarge         CauseKind = "too-large"
 	NextHopUnknown   CauseKind = "next-hop-unknown" // its MAC address

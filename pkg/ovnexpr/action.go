@@ -129,7 +129,8 @@ type CTNAT struct {
 	Span
 }
 
-// A CTLB balances load: ct_lb, ct_lb_mark, ct_lb_mark_local.
+// A CTLB balances load: ct_lb, ct_lb_mark, ct_lb_mark_local. The last chooses among the backends whose ports are on the
+// packet's chassis.
 type CTLB struct {
 	Name       string
 	Backends   []Backend // none: what conntrack already knows
@@ -140,9 +141,10 @@ type CTLB struct {
 
 // A Backend is a destination of a load balancer.
 type Backend struct {
-	Addr netip.Addr
-	Port uint16 // 0 if unchanged
-	Var  string // a template variable instead of backends
+	Addr        netip.Addr
+	Port        uint16 // 0 if unchanged
+	Var         string // a template variable instead of backends
+	LogicalPort string // that has the address, in ct_lb_mark_local; else ""
 }
 
 // A Select writes one of several numbers to a field.

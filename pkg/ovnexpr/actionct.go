@@ -86,7 +86,7 @@ func (l *lexer) ctLB(name string, at Span) Action {
 		l.syntax("expecting backends")
 	}
 	for l.tok.kind != ";" && l.tok.kind != ")" {
-		a.Backends = append(a.Backends, l.backend())
+		a.Backends = append(a.Backends, l.backend(name == "ct_lb_mark_local"))
 		l.match(",")
 	}
 	for l.match(";") {
@@ -101,8 +101,13 @@ func (l *lexer) ctLB(name string, at Span) Action {
 	return a
 }
 
-func (l *lexer) backend() Backend {
+// backend reads a backend, after its logical port if local.
+func (l *lexer) backend(local bool) Backend {
 	var b Backend
+	if local && l.tok.kind != template {
+		b.LogicalPort = l.text("expecting logical port name for distributed load balancer")
+		l.force(":")
+	}
 	switch {
 	case l.tok.kind == template:
 		b.Var = l.tok.text

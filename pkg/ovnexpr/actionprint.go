@@ -108,8 +108,16 @@ func (a *CTNAT) String() string {
 	return a.Name + "(" + s + ");"
 }
 
-// String writes the backend.
+// String writes the backend as actions name it.
 func (b Backend) String() string {
+	if b.LogicalPort != "" {
+		return quote(b.LogicalPort) + ":" + b.Endpoint()
+	}
+	return b.Endpoint()
+}
+
+// Endpoint writes where the backend is reached: 10.0.0.1:80, [fd00::1]:80, fd00::1.
+func (b Backend) Endpoint() string {
 	if b.Var != "" {
 		return "^" + b.Var + word(b.Port != 0, ":"+strconv.Itoa(int(b.Port)), "")
 	}

@@ -17,6 +17,8 @@ const (
 	AffinityInReg2 Series = 2503
 	// OriginalTuple is the first known to save a packet's original tuple whenever it goes through conntrack.
 	OriginalTuple Series = 2603
+	// DistributedBalancers is the first with load balancers that choose among the backends on the client's chassis.
+	DistributedBalancers Series = 2603
 	// TranslatedACLs is the first with flows tagged acl_ct_translation, which match tcp, udp and sctp of the
 	// connection.
 	TranslatedACLs Series = 2603

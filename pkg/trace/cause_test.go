@@ -57,6 +57,7 @@ func TestCauses(t *testing.T) {
 		{journey.Cause{Kind: journey.NoRoute, Address: to, Place: journey.InWorkload, Workload: journey.VM}, "the VM has no route to 10.244.3.7", port},
 		{journey.Cause{Kind: journey.Discarded, Object: route}, "dropped by route 10.0.0.0/8 via discard (router r1)", "ovn-nbctl lr-route-list r1"},
 		{journey.Cause{Kind: journey.NoBackends, Object: balancer, Detail: "10.0.0.1:80"}, `load balancer "lb" (tcp) has no backends for 10.0.0.1:80`, port},
+		{journey.Cause{Kind: journey.NoLocalBackends, Object: service, Node: "node1", Detail: "10.0.0.1:80"}, `load balancer "lb" (Service shop/web, tcp) is distributed, and none of its endpoints for 10.0.0.1:80 is on the client's chassis node1`, port},
 		{journey.Cause{Kind: journey.NoBackends, Object: service, Detail: "10.0.0.1:80"}, `load balancer "lb" (Service shop/web, tcp) has no endpoints for 10.0.0.1:80`, "kubectl -n shop get endpointslices -l kubernetes.io/service-name=web"},
 		{journey.Cause{Kind: journey.TTLExpired, Datapath: `router "r1"`}, `its TTL has run out in router "r1"`, port},
 		{journey.Cause{Kind: journey.TooLarge, Detail: "1400"}, "it is larger than the 1400 bytes that may leave by p1", port},

@@ -224,7 +224,7 @@ func choiceText(c ovn.Choice) string {
 	switch a := c.Action.(type) {
 	case *ovnexpr.CTLB:
 		if c.Index < len(a.Backends) {
-			return fmt.Sprintf("chooses backend %s, %d of %d", a.Backends[c.Index], c.Index+1, c.Of)
+			return fmt.Sprintf("chooses backend %s, %d of %d", a.Backends[c.Index].Endpoint(), c.Index+1, c.Of)
 		}
 	case *ovnexpr.Select:
 		return fmt.Sprintf("chooses next hop %d of %d", c.Index+1, c.Of)

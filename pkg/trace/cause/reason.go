@@ -58,6 +58,9 @@ func (e *Explainer) cause(s *stop) journey.Cause {
 		c.Address = t.dst
 	case journey.Discarded, journey.ByObject:
 		c.Reply = refusalOf(s.end.Outcome, t.proto)
+	case journey.NoLocalBackends:
+		c.Node, _ = e.ends(s)
+		c.Detail = endpoint(t.dst, t.dstPort)
 	case journey.NoBackends:
 		c.Detail = endpoint(t.dst, t.dstPort)
 	case journey.TooLarge:

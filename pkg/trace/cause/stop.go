@@ -103,6 +103,8 @@ func (e *Explainer) byStage(ctx context.Context, s *stop) {
 		e.byACL(ctx, s)
 	case strings.HasSuffix(stage, "_port_sec"):
 		e.byPortSecurity(ctx, s)
+	case s.end.Reason == ovn.NoLocalBackend:
+		s.kind = journey.NoLocalBackends
 	case s.by.Kind == "load balancer":
 		s.kind = journey.NoBackends
 	case strings.Contains(stage, "l2_lkup"), strings.Contains(stage, "l2_unknown"):

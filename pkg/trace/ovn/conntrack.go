@@ -2,7 +2,9 @@ package ovn
 
 import (
 	"net/netip"
+	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -326,7 +328,14 @@ func (w *walker) ctLB(in *instruction) control {
 	t := w.tuple()
 	c, _ := w.run.connections.zones.Find(z, t)
 	if c == nil {
-		b := a.Backends[w.choose(a, len(a.Backends))]
+		able, err := w.able(a)
+		switch {
+		case err != nil:
+			return w.run.fail(err)
+		case len(able.Backends) == 0:
+			return w.end(journey.Dropped, NoLocalBackend, nil)
+		}
+		b := able.Backends[w.choose(able, len(able.Backends))]
 		if b.Var != "" || !b.Addr.IsValid() {
 			return w.strange(in)
 		}
@@ -346,6 +355,26 @@ func (w *walker) ctLB(in *instruction) control {
 	}
 	w.look(z, true)
 	return w.comeBack(in)
+}
+
+// able returns the action with the backends that the packet's chassis can choose: of those with a port, the ones whose
+// port resides there.
+func (w *walker) able(a *ovnexpr.CTLB) (*ovnexpr.CTLB, error) {
+	if !slices.ContainsFunc(a.Backends, func(b ovnexpr.Backend) bool { return b.LogicalPort != "" }) {
+		return a, nil
+	}
+	able := *a
+	able.Backends = nil
+	for _, b := range a.Backends {
+		p, err := w.run.port(b.LogicalPort)
+		if err != nil {
+			return nil, err
+		}
+		if resides(p, w.visit.Chassis) {
+			able.Backends = append(able.Backends, b)
+		}
+	}
+	return &able, nil
 }
 
 // ctSNATToVIP shows a backend that is its own client the load balancer's address as the client's.

@@ -159,7 +159,9 @@ const (
 	EmptyGroup  // a multicast group without eligible ports
 	TTLExceeded // ip.ttl-- of a packet with 1 or 0, where no flow replies
 	Finished    // the flow's actions end without sending the packet on
-	Learning    // the flow learns a client's backend from the packet, and drops it
+	// NoLocalBackend: a distributed load balancer has no backend on this chassis.
+	NoLocalBackend
+	Learning // the flow learns a client's backend from the packet, and drops it
 
 	// Rejected.
 	Refused // OVN sends an error or a reset; that is a child
@@ -181,7 +183,7 @@ func (r Reason) String() string {
 		ToPort: "to a port", ToNetwork: "to a physical network", ToZone: "to another zone", ToVTEP: "to a hardware gateway",
 		NoFlow: "no flow matches", DropAction: "the flow drops", NoOutport: "no outport", SameOutport: "back to where it came from",
 		NotBound: "the port is on no chassis", NoTunnel: "no tunnel", NotCarried: "no room in the tunnel's key",
-		NotHere: "the port is not on this chassis", NoPeer: "no peer", EmptyGroup: "no port in the group",
+		NotHere: "the port is not on this chassis", NoPeer: "no peer", EmptyGroup: "no port in the group", NoLocalBackend: "no backend on this chassis",
 		TTLExceeded: "time to live exceeded", Finished: "nothing more is done", Learning: "what is learned from is dropped", Refused: "refused", Replying: "OVN replies",
 		Resolving: "the next hop is asked for", Controller: "taken by ovn-controller", NotUnderstood: "a flow is not understood",
 		Tie: "flows of one priority", Limit: "too long",

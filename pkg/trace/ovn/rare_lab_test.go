@@ -13,6 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // rare is a network without nodes: ovn-northd makes its flows, the chassis and where ports are bound are written by hand.
@@ -90,6 +91,7 @@ lsp-add ls3 h -- lsp-set-addresses h '00:00:00:00:05:0b 10.5.0.11'
 lsp-add ls3 ls3-t1 -- lsp-set-type ls3-t1 router -- lsp-set-addresses ls3-t1 router -- set Logical_Switch_Port ls3-t1 options:router-port=t1-ls3
 set Logical_Switch ls3 other_config:requested-tnl-key=5000
 lb-add sticky 10.9.0.1:80 10.2.0.10:80,10.2.0.11:80 -- ls-lb-add ls1 sticky
+--id=@local create Load_Balancer name=local protocol=tcp options:distributed=true vips:"10.9.0.3:80"="10.1.0.10:80,10.1.0.11:80" vips:"10.9.0.4:80"="10.1.0.5:80" ip_port_mappings:10.1.0.10=a:10.1.0.1 ip_port_mappings:10.1.0.11=b:10.1.0.1 ip_port_mappings:10.1.0.5=old:10.1.0.1 -- add Logical_Switch ls2 load_balancer @local
 --id=@dhcp create DHCP_Options cidr=10.1.0.0/24 options:server_id=10.1.0.1 options:server_mac=00:00:00:00:01:01 options:lease_time=3600 options:router=10.1.0.1 -- set Logical_Switch_Port a dhcpv4_options=@dhcp
 --id=@dhcp6 create DHCP_Options cidr="fd00:1::/64" options:server_id=00:00:00:00:01:01 -- set Logical_Switch_Port a dhcpv6_options=@dhcp6
 --id=@dns create DNS records:web.example.org=10.1.0.11 -- set Logical_Switch ls1 dns_records=@dns
@@ -249,6 +251,9 @@ func testRare(t *testing.T, o lab.Options) {
 			}
 		})
 	}
+	if net.Version().Has(release.DistributedBalancers) {
+		t.Run("distributed load balancer", func(t *testing.T) { testDistributed(t, net) })
+	}
 	t.Run("unknown", func(t *testing.T) { testUnknown(t, l) })
 }
 
@@ -317,6 +322,29 @@ func testEvery(t *testing.T, net *logicalflow.Network) {
 		more, err = short.Every(t.Context(), Start{Port: p, Packet: f}, nil, func(*Path, *Connections) error { n++; return nil })
 		if err != nil || n != 1 || more != (len(test.want) > 1) {
 			t.Errorf("%s, one combination: %d paths, more %v, %v", test.name, n, more, err)
+		}
+	}
+}
+
+// A distributed load balancer chooses only among the backends on the client's chassis.
+func testDistributed(t *testing.T, net *logicalflow.Network) {
+	for _, test := range []struct{ port, packet, want string }{
+		{"d", "dl_src=00:00:00:00:02:0a,nw_src=10.2.0.10,nw_dst=10.9.0.3", "delivered: to a port a on c1"},
+		{"e", "dl_src=00:00:00:00:02:0b,nw_src=10.2.0.11,nw_dst=10.9.0.3", "delivered: to a port b on c2"},
+		{"d", "dl_src=00:00:00:00:02:0a,nw_src=10.2.0.10,nw_dst=10.9.0.4", "dropped: no backend on this chassis on c1"},
+	} {
+		p, _ := net.Port(t.Context(), test.port)
+		f, err := packet.Parse("tcp,dl_dst=00:00:00:00:02:01,nw_ttl=64,tp_src=4000,tp_dst=80,tcp_flags=syn," + test.packet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		_, err = New(net, Options{}).Every(t.Context(), Start{Port: p, Packet: f}, nil, func(w *Path, _ *Connections) error {
+			got = append(got, ends(w)...)
+			return nil
+		})
+		if err != nil || !slices.Equal(got, []string{test.want}) {
+			t.Errorf("%s %s: %q %v, want only %q", test.port, test.packet, got, err, test.want)
 		}
 	}
 }
