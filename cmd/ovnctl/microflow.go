@@ -44,6 +44,10 @@ type microflowDocument struct {
 	Packet    string          `json:"packet"`    // what the microflow means, in the syntax of OVS
 	Ties      int             `json:"ties"`      // how often flows of equal priority matched
 	Trace     *microflow.Node `json:"trace"`
+	// Unread are flows that the packet may hit and that could not be read: the trace ends there, and its outcome is unknown.
+	Unread []microflow.Unread `json:"unread"`
+	// Templates are flows that the packet may hit on a chassis with values for their template variables.
+	Templates []microflow.Unread `json:"templates"`
 }
 
 // addMicroflow adds the flags to the trace command that print what ovn-trace prints.
@@ -145,6 +149,7 @@ func (o *microflowOptions) run(ctx context.Context, datapath string) (err error)
 		err = render.Write(o.stdout, format, &microflowDocument{
 			Envelope:  document.New("MicroflowTrace", c.Source(), append(problemTexts(c), c.Notes...)),
 			Microflow: o.text, Datapath: datapath, Packet: r.Packet(), Ties: r.Ties, Trace: r.Root,
+			Unread: append([]microflow.Unread{}, r.Unread...), Templates: append([]microflow.Unread{}, r.Templates...),
 		})
 	case "md":
 		_, err = fmt.Fprintf(o.stdout, "```\n%s```\n", text)
@@ -153,6 +158,12 @@ func (o *microflowOptions) run(ctx context.Context, datapath string) (err error)
 	}
 	if err != nil {
 		return fmt.Errorf("standard output: %w", err)
+	}
+	for _, u := range r.Templates {
+		fmt.Fprintf(o.stderr, "ovnctl: no chassis, so no values for the template variables: %s\n", render.Clean(u.String()))
+	}
+	if len(r.Unread) > 0 {
+		return unknownError{fmt.Errorf("where the packet goes is unknown: %s", render.Clean(r.Unread[0].String()))}
 	}
 	return nil
 }

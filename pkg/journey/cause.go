@@ -93,8 +93,12 @@ const (
 	SameOutport      CauseKind = "same-outport"
 	NoPeer           CauseKind = "no-peer"
 	NoTunnel         CauseKind = "no-tunnel"
-	Controller       CauseKind = "controller" // ovn-controller consumes the packet
-	ByObject         CauseKind = "by-object"  // of another kind
+	Controller       CauseKind = "controller"    // ovn-controller consumes the packet
+	ByObject         CauseKind = "by-object"     // of another kind
+	FlowUnread       CauseKind = "flow-unread"   // the packet may hit it
+	ActionUnread     CauseKind = "action-unread" // of the flow that it hits
+	FlowsTie         CauseKind = "flows-tie"     // and do different things
+	PathTooLong      CauseKind = "path-too-long" // for the engine
 	FlowDrops        CauseKind = "flow-drops"
 	FlowEnds         CauseKind = "flow-ends"
 	NoLogicalFlow    CauseKind = "no-logical-flow"

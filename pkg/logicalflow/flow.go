@@ -43,6 +43,18 @@ func (f *Flow) Actions() ovnexpr.Actions { return f.actions }
 // Err is why the flow is not understood; nil if it is.
 func (f *Flow) Err() error { return f.err }
 
+// Unread is the flow's text that could not be read, its match or its actions; empty if the flow is understood.
+func (f *Flow) Unread() string {
+	var e *ovnexpr.SyntaxError
+	if errors.As(f.err, &e) {
+		return e.Text
+	}
+	return ""
+}
+
+// Templated reports whether the flow differs by chassis: it has template variables.
+func (f *Flow) Templated() bool { return hasTemplate(&f.Row) }
+
 // Program caches what the caller derives from the flow: compile is called the first time. A flow has one program, so
 // all callers must derive the same.
 func (f *Flow) Program(compile func(*Flow) any) any {

@@ -133,8 +133,13 @@ func (w *Walker) logicalStep(ctx context.Context, l section, v *ovn.Visit, i int
 	out.Stage = w.stage(ctx, l.zone, v, i)
 	before := v.Before(i)
 	out.Before = &before
+	for _, u := range s.Unknown {
+		out.Notes = append(out.Notes, fmt.Sprintf("a flow of priority %d may be hit and cannot be read: %s (%v), uuid %.8s", u.Row.Priority, u.Unread(), u.Err(), u.Row.UUID))
+	}
 	if s.Flow == nil {
-		out.Notes = append(out.Notes, "no flow matches")
+		if len(s.Unknown) == 0 {
+			out.Notes = append(out.Notes, "no flow matches")
+		}
 		return out
 	}
 	row := &s.Flow.Row
@@ -157,9 +162,6 @@ func (w *Walker) logicalStep(ctx context.Context, l section, v *ovn.Visit, i int
 	}
 	for _, t := range s.Ties {
 		out.Notes = append(out.Notes, fmt.Sprintf("the flow %q of the same priority matches too", t.Row.Match))
-	}
-	for _, u := range s.Unknown {
-		out.Notes = append(out.Notes, fmt.Sprintf("the flow %q is not understood: %v", u.Row.Match, u.Err()))
 	}
 	return out
 }

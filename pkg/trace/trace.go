@@ -10,6 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
@@ -230,9 +231,12 @@ func lostFirst(t *journey.Trace) []string {
 	return nil
 }
 
-// differ reports where the actual outcome differs from the expected one.
+// differ reports where the actual outcome differs from the expected one, or why none is expected.
 func differ(actual, expected *journey.Walk) []string {
 	a, b := actual.Verdict, expected.Verdict
+	if b.Because.Kind == journey.FlowUnread || b.Because.Kind == journey.ActionUnread {
+		return []string{"what the logical flows say is unknown: " + cause.Words(b.Because)}
+	}
 	if a.Outcome == b.Outcome || a.Outcome == journey.Unknown || b.Outcome == journey.Unknown {
 		return nil
 	}

@@ -10,6 +10,7 @@ package cause
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -50,6 +51,9 @@ type Finding struct {
 
 // Explain finds why a path ended as it did.
 func (e *Explainer) Explain(ctx context.Context, w *ovn.Path) Finding {
+	if c, ok := e.unclear(ctx, w); ok {
+		return Finding{Cause: c}
+	}
 	s, ok := e.stopOf(ctx, w)
 	if !ok {
 		return Finding{Allowed: e.allowed(ctx, w)}
@@ -59,6 +63,31 @@ func (e *Explainer) Explain(ctx context.Context, w *ovn.Path) Finding {
 		f.Near = append(f.Near, n.rule)
 	}
 	return f
+}
+
+// unclear returns why the fate of a path's packet is unknown; false if it is known.
+func (e *Explainer) unclear(ctx context.Context, w *ovn.Path) (journey.Cause, bool) {
+	v := w.End()
+	if v == nil || v.End.Outcome != journey.Unknown {
+		return journey.Cause{}, false
+	}
+	c := journey.Cause{Kind: journey.PathTooLong, Datapath: v.Datapath.String(), Detail: v.End.Detail}
+	last := len(v.Steps) - 1
+	if last >= 0 {
+		c.Table = fmt.Sprintf("%s table %d", v.Pipeline, v.Steps[last].Table)
+		if stage := e.stageAt(ctx, v, last); stage != "" {
+			c.Table += " (" + stage + ")"
+		}
+	}
+	switch {
+	case v.End.Reason == ovn.Tie:
+		c.Kind = journey.FlowsTie
+	case v.End.Reason == ovn.NotUnderstood && last >= 0 && len(v.Steps[last].Unknown) > 0:
+		c.Kind = journey.FlowUnread
+	case v.End.Reason == ovn.NotUnderstood:
+		c.Kind = journey.ActionUnread
+	}
+	return c, true
 }
 
 // allowed returns the ACLs and routing policies that let a packet pass.

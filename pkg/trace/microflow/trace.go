@@ -31,6 +31,29 @@ type Result struct {
 	Flow packet.Flow // the packet as the microflow describes it
 	Root *Node
 	Ties int // number of ties between matching flows
+	// Unread are flows that could not be read and that the packet may hit: nothing is known of what follows them.
+	Unread []Unread
+	// Templates are flows with template variables that the packet may hit: ovn-trace is on no chassis, so that they have
+	// no values, and passes them over.
+	Templates []Unread
+}
+
+// An Unread is the JSON contract of a flow that could not be read.
+type Unread struct {
+	UUID     string `json:"uuid"`
+	Datapath string `json:"datapath"`
+	Pipeline string `json:"pipeline"`
+	Table    int    `json:"table"`
+	Stage    string `json:"stage"`
+	Priority int    `json:"priority"`
+	Text     string `json:"text"` // what could not be read: its match or its actions
+	Reason   string `json:"reason"`
+}
+
+// String names the flow.
+func (u Unread) String() string {
+	return fmt.Sprintf("%s %s table %d (%s) has a flow that cannot be read and may be hit: priority %d, %s (%s), uuid %.8s",
+		u.Datapath, u.Pipeline, u.Table, u.Stage, u.Priority, u.Text, u.Reason, u.UUID)
 }
 
 // A Refusal is what ovn-trace prints instead of a trace.
@@ -67,7 +90,7 @@ func Trace(ctx context.Context, n *logicalflow.Network, datapath, microflow stri
 	r := &Result{Flow: p, Root: &Node{Kind: Pipeline}}
 	r.Root.Text = fmt.Sprintf("ingress(dp=\"%s\", inport=\"%s\")", w.datapathName(d), w.nameOr(inport, "(unnamed)"))
 	w.table(logicalflow.Table{Datapath: d, Pipeline: logicalflow.Ingress}, &p, r.Root)
-	r.Ties = w.ties
+	r.Ties, r.Unread, r.Templates = w.ties, w.unread, w.templates
 	return r, w.err
 }
 

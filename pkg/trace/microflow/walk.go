@@ -37,6 +37,8 @@ type walker struct {
 	tables    int
 	depth     int
 	ties      int
+	unread    []Unread
+	templates []Unread
 	err       error // the first
 }
 
@@ -94,7 +96,11 @@ func (w *walker) table(at logicalflow.Table, p *packet.Flow, super *Node) {
 		if w.err != nil {
 			return
 		}
-		f, ties = w.lookup(at, p)
+		hit := w.hit(at, p)
+		if w.lost(hit, at, super) {
+			return
+		}
+		f, ties = w.first(hit)
 		if f == nil || !w.isPlain(f, at) {
 			break
 		}
@@ -121,9 +127,28 @@ func (w *walker) table(at logicalflow.Table, p *packet.Flow, super *Node) {
 	w.actions(f.Actions(), at, p, node)
 }
 
-// lookup finds the flow that a packet hits, and others that tie with it.
-func (w *walker) lookup(at logicalflow.Table, p *packet.Flow) (*logicalflow.Flow, []*logicalflow.Flow) {
-	hit := w.hit(at, p)
+// lost reports whether a packet may hit a flow that could not be read, and shows that. Flows with template variables
+// are left to their chassis, as ovn-trace does.
+func (w *walker) lost(hit logicalflow.Hit, at logicalflow.Table, super *Node) bool {
+	found := false
+	for _, f := range hit.Unknown {
+		u := Unread{
+			UUID: string(f.Row.UUID), Datapath: w.datapathName(at.Datapath), Pipeline: at.Pipeline, Table: at.ID, Stage: f.Stage(),
+			Priority: f.Row.Priority, Text: f.Unread(), Reason: f.Err().Error(),
+		}
+		if f.Templated() {
+			w.templates = append(w.templates, u)
+			continue
+		}
+		w.unread = append(w.unread, u)
+		super.add(Fault, "*** %v", u)
+		found = true
+	}
+	return found
+}
+
+// first picks the flow that a packet hits, and returns others that tie with it.
+func (w *walker) first(hit logicalflow.Hit) (*logicalflow.Flow, []*logicalflow.Flow) {
 	if hit.Flow == nil || len(hit.Ties) == 0 {
 		return hit.Flow, nil
 	}

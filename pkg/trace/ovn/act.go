@@ -39,7 +39,7 @@ func noted(kind NoteKind) func(*walker, *instruction) control {
 // strange ends the path at an action that the engine does not know.
 func (w *walker) strange(in *instruction) control {
 	w.end(journey.Unknown, NotUnderstood, nil)
-	w.visit.End.Detail = "the action " + in.action.String() + " is not understood"
+	w.visit.End.Detail = in.action.String()
 	return stop
 }
 

@@ -256,7 +256,7 @@ func (w *walker) certain(hit logicalflow.Hit) bool {
 	switch {
 	case len(hit.Unknown) > 0:
 		w.end(journey.Unknown, NotUnderstood, nil)
-		w.visit.End.Detail = fmt.Sprintf("the flow %s is not understood: %v", hit.Unknown[0].Row.UUID, hit.Unknown[0].Err())
+		w.visit.End.Detail = unread(hit.Unknown[0])
 	case hit.Flow == nil:
 		w.end(journey.Dropped, NoFlow, nil)
 	case differ(hit):
@@ -266,6 +266,11 @@ func (w *walker) certain(hit logicalflow.Hit) bool {
 		return true
 	}
 	return false
+}
+
+// unread says which flow could not be read, and what of it.
+func unread(f *logicalflow.Flow) string {
+	return fmt.Sprintf("priority %d, %s (%v), uuid %.8s", f.Row.Priority, f.Unread(), f.Err(), f.Row.UUID)
 }
 
 // differ reports whether tying flows do something else.
