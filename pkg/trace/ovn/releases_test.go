@@ -37,3 +37,10 @@ func TestReleases(t *testing.T) {
 		})
 	}
 }
+
+// TestReleasesDocumentedActions is TestDocumentedActions on later releases.
+func TestReleasesDocumentedActions(t *testing.T) {
+	for _, name := range []string{"trixie", "sid"} {
+		t.Run(name, func(t *testing.T) { testDocumented(t, name) })
+	}
+}
