@@ -295,11 +295,12 @@ func (l *lexer) forwardGroup(_ string, at Span) Action {
 	if l.matchName("liveness") {
 		l.force("=")
 		a.Liveness = l.boolean()
-		if l.tok.kind != ")" {
-			l.force(",")
-		}
+		l.force(",")
 	}
-	if l.matchName("childports") {
+	switch {
+	case a.Liveness == "" && l.tok.kind == ")":
+		l.force(";") // as OVN says it
+	case l.matchName("childports"):
 		l.force("=")
 		for l.tok.kind != ")" {
 			a.Ports = append(a.Ports, l.text("expecting logical switch port"))

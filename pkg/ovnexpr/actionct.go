@@ -95,6 +95,7 @@ func (l *lexer) ctLB(name string, at Span) Action {
 			a.HashFields = l.text("invalid hash_fields")
 		} else {
 			a.Flag = l.oneOf("expecting hash_fields, skip_snat or force_snat", "skip_snat", "force_snat")
+			break
 		}
 	}
 	l.close()

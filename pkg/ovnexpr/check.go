@@ -22,7 +22,7 @@ type checker struct {
 	text   string
 	table  *Symbols
 	needs  allOf
-	commit bool // inside ct_commit, where ct_mark and ct_label are writable
+	commit bool // inside ct_commit, where ct_mark and ct_label are writable, and nothing else is
 }
 
 func (c *checker) actions(a Actions) {
@@ -64,7 +64,7 @@ func (c *checker) field(f Field, bits int, write bool) Ref {
 		c.fail(f.Span, "Cannot use %d-bit field %s[%d..%d] where %d-bit field is required.",
 			r.Bits, s.Name, r.ofs, r.ofs+r.Bits-1, bits)
 	}
-	if write && (!s.writable || s.commit && !c.commit) {
+	if write && (!s.writable || s.commit != c.commit) {
 		c.fail(f.Span, "Field %s is not modifiable.", s.Name)
 	}
 	c.needs = append(c.needs, s.needs...)
@@ -87,7 +87,12 @@ func (c *checker) action(a Action) {
 		c.nested(a)
 	case *Call:
 		c.call(a)
+	case *Next:
+		c.next(a)
 	case *CTCommit:
+		if len(a.Old) > 0 && c.table.version.Has(release.WithoutCommitArguments) && c.table.version != 0 {
+			c.fail(a.Span, "Syntax error at `(' expecting `;'.")
+		}
 		inner := &checker{text: c.text, table: c.table, commit: true}
 		inner.actions(a.Actions)
 		c.need("ip")
@@ -100,6 +105,7 @@ func (c *checker) action(a Action) {
 		}
 	case *PutOptions:
 		c.field(a.Result, 1, true)
+		c.putOptions(a)
 		if a.Name == "put_nd_ra_opts" {
 			c.need("ip6")
 		}
@@ -107,6 +113,8 @@ func (c *checker) action(a Action) {
 		c.field(a.Result, 1, true)
 	case *DHCPRelay:
 		c.field(a.Result, 1, true)
+	case *TriggerEvent:
+		c.event(a)
 	case *Sample:
 		if a.PointField != nil {
 			c.field(*a.PointField, 32, false)
@@ -114,6 +122,19 @@ func (c *checker) action(a Action) {
 	case *BindVirtual:
 		c.field(a.Parent, port, false)
 	}
+}
+
+// next checks that the pipeline has the table. One that is not named may be either.
+func (c *checker) next(a *Next) {
+	limit := release.PipelineLength(c.table.version, a.Pipeline == "egress")
+	if limit == 0 || a.Table < limit {
+		return
+	}
+	shown := limit
+	if !c.table.version.Has(release.EgressShorter) {
+		shown-- // earlier series name the last table, later ones how many there are
+	}
+	c.fail(a.Span, "\"next\" action cannot advance beyond table %d.", shown)
 }
 
 // load checks that a constant fits its field.

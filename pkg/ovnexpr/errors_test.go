@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // Each match is followed by the mark below the offending part and the message.
@@ -201,7 +203,92 @@ var wrongActions = map[string]string{
 	"sample(obs_domain=1);":            "probability must be greater than zero",
 	"^X;":                              "Unexpanded template.",
 	"commit_lb_aff(vip = \"1.2.3.4\", backend = \"fd00::1\", timeout = 5);": "Syntax error at `\"fd00::1\"' invalid protocol family.",
-	strings.Repeat("clone { ", 40):                                          "maximum depth of nested actions reached",
+	"ct_commit { ip4.dst = 1.2.3.4; };":                                     "Field ip4.dst is not modifiable.",
+	"ct_commit { ct_mark = 1; ip4.dst = 192.168.0.1; };":                    "Field ip4.dst is not modifiable.",
+	"ct_commit { reg0 = 1; };":                                              "Field reg0 is not modifiable.",
+	"ct_commit { next; };":                                                  "",
+	"ct_commit { drop; };":                                                  "",
+	"ct_commit { ct_mark = reg0; };":                                        "",
+	"ct_commit { ct_mark[7] = 1; };":                                        "",
+	"ct_commit { ct_mark <-> reg0; };":                                      "Field reg0 is not modifiable.",
+	"ct_commit { ip.ttl--; };":                                              "",
+	"ct_commit { eth.dst = 00:00:00:00:00:01; };":                           "Field eth.dst is not modifiable.",
+	"fwd_group();":                                                          "Syntax error at `)' expecting `;'.",
+	"fwd_group(liveness=true);":                                             "Syntax error at `)' expecting `,'.",
+	"fwd_group(liveness=\"true\",childports=\"a\");":                        "",
+	"fwd_group(liveness=true,childports=\"a\");":                            "",
+	"fwd_group(childports=\"a\",\"b\");":                                    "",
+	"fwd_group(childports=a);":                                              "Syntax error at `a' expecting logical switch port.",
+	"fwd_group(childports=);":                                               "",
+	"fwd_group(liveness=\"maybe\",childports=\"a\");":                       "Syntax error at `\"maybe\"' expecting true or false.",
+	"fwd_group(liveness=\"false\", childports=\"a\", \"b\");":               "",
+	"fwd_group(childports=\"a\";);":                                         "Syntax error at `;' expecting logical switch port.",
+	"trigger_event(event = \"empty_lb_backends\", vip = \"10.0.0.1:80\", protocol = \"tcp\", load_balancer = \"12345678-abcd-9876-fedc-11119f8e7d6c\");": "",
+	"trigger_event(event=\"empty_lb_backends\",vip=\"10.0.0.1:80\",protocol=\"sctp\",load_balancer=\"12345678-abcd-9876-fedc-11119f8e7d6c\");":           "",
+	"trigger_event(event = \"empty_lb_backends\");":                                            "",
+	"trigger_event(event = \"foo\");":                                                          "Syntax error at `\"foo\"' Unknown event '-1'.",
+	"trigger_event(event = \"empty_lb_backends\", vip = \"10.0.0.1:80\", protocol = \"tcp\");": "",
+	"trigger_event(event = \"empty_lb_backends\", vip = \"10.0.0.1\", protocol = \"tcp\", load_balancer = \"12345678-abcd-9876-fedc-11119f8e7d6c\");":                           "",
+	"trigger_event(event = \"empty_lb_backends\", vip = \"nonsense\", protocol = \"tcp\", load_balancer = \"12345678-abcd-9876-fedc-11119f8e7d6c\");":                           "Invalid load balancer VIP 'nonsense'",
+	"trigger_event(event = \"empty_lb_backends\", vip = \"10.0.0.1:80\", protocol = \"tcp\", load_balancer = \"x\");":                                                           "Load balancer 'x' is not a UUID",
+	"trigger_event(event = \"empty_lb_backends\", vip = \"10.0.0.1:80\", protocol = \"aarp\", load_balancer = \"12345678-abcd-9876-fedc-11119f8e7d6c\");":                       "Load balancer protocol 'aarp' is not 'tcp', 'udp', or 'sctp'",
+	"trigger_event(event = \"empty_lb_backends\", foo = \"x\");":                                                                                                                "Syntax error at `foo' expecting empty_lb_backends option name.",
+	"trigger_event(event = \"empty_lb_backends\", vip = 10.0.0.1, protocol = \"tcp\", load_balancer = \"12345678-abcd-9876-fedc-11119f8e7d6c\");":                               "empty_lb_backends option vip requires string value.",
+	"trigger_event(event = \"empty_lb_backends\", vip = \"10.0.0.1:80\", vip = \"10.0.0.2:80\", protocol = \"tcp\", load_balancer = \"12345678-abcd-9876-fedc-11119f8e7d6c\");": "",
+	"trigger_event(event = \"empty_lb_backends\", vip = {\"10.0.0.1:80\", \"10.0.0.2:80\"}, protocol = \"tcp\", load_balancer = \"12345678-abcd-9876-fedc-11119f8e7d6c\");":     "Invalid value for \"vip\" option",
+	"trigger_event();":                          "Syntax error at `)' Expecting 'event' option.",
+	"trigger_event(vip = \"x\");":               "Syntax error at `vip' Expecting 'event' option.",
+	"trigger_event(event = empty_lb_backends);": "Syntax error at `empty_lb_backends' Expecting string.",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, netmask = 255.255.255.0, dns_server = {1.1.1.1, 8.8.8.8}, domain_name = \"a.b\", bootfile_name = \"x\");": "",
+	"reg0[3] = put_dhcp_opts();":                                                                                            "put_dhcp_opts requires offerip to be specified.",
+	"reg0[3] = put_dhcp_opts(router = 10.0.0.1);":                                                                           "put_dhcp_opts requires offerip to be specified.",
+	"reg0[3] = put_dhcp_opts(offerip = \"x\");":                                                                             "DHCPv4 option offerip requires numeric value.",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, foo = 1);":                                                                 "Syntax error at `foo' expecting DHCPv4 option name.",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, router = \"x\");":                                                          "DHCPv4 option router requires numeric value.",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, mtu = \"x\");":                                                             "DHCPv4 option mtu requires numeric value.",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, mtu = 70000);":                                                             "",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, mtu = {1, 2});":                                                            "",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, router = {10.0.0.1, 10.0.0.2});":                                           "",
+	"reg0[3] = put_dhcp_opts(offerip = {10.0.0.5, 10.0.0.6});":                                                              "",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, domain_name = 1.2.3.4);":                                                   "DHCPv4 option domain_name requires string value.",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, lease_time = 3600, ip_forward_enable = 1, default_ttl = 128, mtu = 1400);": "",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, ip_forward_enable = 2);":                                                   "",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, default_ttl = 300);":                                                       "",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, classless_static_route = {30.0.0.0/24, 10.0.0.4, 40.0.0.0/16, 10.0.0.6});": "",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, classless_static_route = {30.0.0.0/24});":                                  "",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, classless_static_route = 30.0.0.0/24);":                                    "",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, tftp_server_address = {10.0.0.1, 10.0.0.2}, tftp_server = \"x\");":         "",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, domain_search_list = \"a.b,c.d\", hostname = \"h\", offerip = 10.0.0.6);":  "",
+	"reg0 = put_dhcp_opts(offerip = 10.0.0.5);":                                                                             "Cannot use 32-bit field reg0[0..31] where 1-bit field is required.",
+	"reg0[3] = put_dhcp_opts(offerip = 10.0.0.5, path_prefix = \"p\", wpad = \"w\", tcp_keepalive_interval = 5, ethernet_encap = 1, arp_cache_timeout = 5, log_server = 1.1.1.1, ntp_server = 1.1.1.1, nis_server = 1.1.1.1, lpr_server = 1.1.1.1, swap_server = 1.1.1.1, policy_filter = 1.1.1.1, router_solicitation = 1.1.1.1, server_id = 1.1.1.1, router_discovery = 1, T1 = 5, T2 = 5, broadcast_address = 1.1.1.1, netbios_name_server = 1.1.1.1, netbios_node_type = 8, tcp_ttl = 5, bootfile_name_alt = \"x\", next_server = 1.1.1.1);": "",
+	"reg0[3] = put_dhcpv6_opts(ia_addr = fd00::5, server_id = 0a:00:00:00:00:01);": "",
+	"reg0[3] = put_dhcpv6_opts();":                                                                               "",
+	"reg0[3] = put_dhcpv6_opts(ia_addr = 10.0.0.1);":                                                             "",
+	"reg0[3] = put_dhcpv6_opts(ia_addr = {fd00::5, fd00::6});":                                                   "",
+	"reg0[3] = put_dhcpv6_opts(server_id = fd00::1);":                                                            "",
+	"reg0[3] = put_dhcpv6_opts(server_id = 5);":                                                                  "",
+	"reg0[3] = put_dhcpv6_opts(foo = 1);":                                                                        "Syntax error at `foo' expecting DHCPv6 option name.",
+	"reg0[3] = put_dhcpv6_opts(domain_search = fd00::1);":                                                        "DHCPv6 option domain_search requires string value.",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"slaac\", mtu = 1450, prefix = fd00::/64, slla = 0a:00:00:00:00:01);": "",
+	"reg0[5] = put_nd_ra_opts();":                                                                                "slla option not present",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"slaac\", mtu = 1450);":                                               "slla option not present",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"slaac\", slla = 0a:00:00:00:00:01);":                                 "prefix option needs to be set when address mode is slaac/dhcpv6_stateless.",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"foo\", slla = 0a:00:00:00:00:01, prefix = fd00::/64);":               "Invalid value for \"addr_mode\" option",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"slaac\", slla = 0a:00:00:00:00:01, prefix = fd00::1);":               "Invalid value for \"prefix\" option",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"slaac\", slla = 0a:00:00:00:00:01, prefix = 10.0.0.0/24);":           "Invalid value for \"prefix\" option",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"dhcpv6_stateful\", slla = 0a:00:00:00:00:01);":                       "",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"dhcpv6_stateless\", slla = 0a:00:00:00:00:01, mtu = \"x\");":         "IPv6 ND RA option mtu requires numeric value.",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"dhcpv6_stateless\", slla = 10.0.0.1);":                               "Invalid value for \"slla\" option",
+	"reg0[5] = put_nd_ra_opts(mtu = 1500, slla = 0a:00:00:00:00:01, prefix = fd00::/64);":                        "",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"slaac\", slla = 0a:00:00:00:00:01, prefix = fd00::/64, router_preference = \"HIGH\", route_info = \"HIGH-fd00::/64\", dnssl = \"a.b\", rdnss = fd00::53);": "",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"slaac\", slla = 0a:00:00:00:00:01, prefix = fd00::/64, router_preference = \"FOO\");":                                                                      "Invalid value for \"router_preference\" option",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"slaac\", slla = 0a:00:00:00:00:01, prefix = fd00::/64, rdnss = 1.1.1.1);":                                                                                  "Invalid value for \"rdnss\" option",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"slaac\", slla = 0a:00:00:00:00:01, prefix = fd00::/64, foo = 1);":                                                                                          "Syntax error at `foo' expecting IPv6 ND RA option name.",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"slaac\", slla = 0a:00:00:00:00:01, prefix = fd00::/64, mtu = 1000);":                                                                                       "",
+	"reg0[5] = put_nd_ra_opts(addr_mode = \"slaac\", slla = 0a:00:00:00:00:01, prefix = {fd00::/64, fd01::/64});":                                                                                      "Invalid value for \"prefix\" option",
+	"commit_lb_aff(vip = 172.30.0.1:80, backend = \"10.0.0.2:8080\", proto = tcp, timeout = 60);":                                                                                                      "Syntax error at `172.30.0.1' invalid parameter.",
+	"commit_lb_aff(vip = \"172.30.0.1:80\", backend = 10.0.0.2:8080, proto = tcp, timeout = 60);":                                                                                                      "Syntax error at `10.0.0.2' invalid parameter.",
+	strings.Repeat("clone { ", 40): "maximum depth of nested actions reached",
 }
 
 func TestWrongActions(t *testing.T) {
@@ -219,4 +306,35 @@ func wrongAction(text string) error {
 		_, err = a.Annotate(text, SymbolsOf(Profile{}))
 	}
 	return err
+}
+
+// wrongIn are actions that some releases accept, with what the others say of them.
+var wrongIn = []struct {
+	version    release.Series
+	text, want string
+}{
+	{2303, "next(28);", ""},
+	{2303, "next(29);", "\"next\" action cannot advance beyond table 28."},
+	{2303, "next(pipeline=egress,table=28);", ""},
+	{2303, "ct_commit(ct_mark=1);", ""},
+	{2503, "next(29);", ""},
+	{2503, "next(30);", "\"next\" action cannot advance beyond table 29."},
+	{2603, "next(33);", ""},
+	{2603, "next(34);", "\"next\" action cannot advance beyond table 34."},
+	{2603, "next(pipeline=egress,table=33);", "\"next\" action cannot advance beyond table 16."},
+	{2603, "ct_commit(ct_mark=1);", "Syntax error at `(' expecting `;'."},
+	{0, "next(35);", ""},
+	{0, "ct_commit(ct_mark=1);", ""},
+}
+
+func TestWrongActionsOfRelease(t *testing.T) {
+	for _, w := range wrongIn {
+		a, err := ParseActions(w.text)
+		if err == nil {
+			_, err = a.Annotate(w.text, SymbolsOf(Profile{Version: w.version}))
+		}
+		if got := errText(err); got != w.want {
+			t.Errorf("%v: %s\n got %q\nwant %q", w.version, w.text, got, w.want)
+		}
+	}
 }

@@ -11,12 +11,16 @@ const (
 	NextHopsOfOtherFamily Series = 2409
 	// WithoutLabelBits is the first without names for the ct_label bits that moved to ct_mark.
 	WithoutLabelBits Series = 2409
+	// WithoutCommitArguments is the first whose ct_commit takes its writes in braces only.
+	WithoutCommitArguments Series = 2409
 	// ZoneNamed is the first whose conntrack actions can name their zone; without one it is DNAT.
 	ZoneNamed Series = 2409
 	// AffinityInReg2 is the first whose chk_lb_aff puts the backend in other registers, the port in reg2.
 	AffinityInReg2 Series = 2503
 	// OriginalTuple is the first known to save a packet's original tuple whenever it goes through conntrack.
 	OriginalTuple Series = 2603
+	// EgressShorter is the first whose egress pipeline has fewer tables than its ingress pipeline.
+	EgressShorter Series = 2603
 	// DistributedBalancers is the first with load balancers that choose among the backends on the client's chassis.
 	DistributedBalancers Series = 2603
 	// TranslatedACLs is the first with flows tagged acl_ct_translation, which match tcp, udp and sctp of the
