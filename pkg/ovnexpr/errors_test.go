@@ -138,7 +138,8 @@ func TestNotUnderstood(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]bool{
-		"teleport;": true, "reg0 = oracle();": true, "teleport(outport, speed=5);": true, "reg0[0] = check_weather(place=\"here\", 5);": true,
+		"teleport;": true, "reg0 = oracle();": true, "reg0[0] = chk_evpn_arp(outport, reg0);": true,
+		"ct_lb_mark_local(backends=\"a\":10.0.0.1:80; fallback);": true, "teleport(outport, speed=5);": true, "reg0[0] = check_weather(place=\"here\", 5);": true,
 		"ct_lb_mark(backends=10.0.0.1:80; sticky);": true, "log(verdict=drop, colour=red);": true, "log(verdict=postpone);": true,
 		"get_arp(outport, reg0, reg1);": true, "ct_next(both);": true, "next(pipeline=sideways, table=5);": true, "next(table=5, slowly);": true,
 		"commit_ecmp_nh(ipv6=true, proto=tcp, weight=5);": true, "sample(probability=5, colour=red);": true, "next(5);": false,

@@ -101,7 +101,6 @@ var CtMarkFields = []CtField{
 	{Name: "force_snat", Lsb: 3, Len: 1},
 	{Name: "obs_stage", Lsb: 4, Len: 2, Since: Version{24, 9, 0}},
 	{Name: "allow_established", Lsb: 6, Len: 1, Since: Version{25, 3, 0}},
-	{Name: "nf", Lsb: 7, Len: 1, Since: Version{26, 3, 0}},
 	{Name: "ecmp_reply_port", Lsb: 16, Len: 16},
 }
 
@@ -111,6 +110,7 @@ var CtLabelFields = []CtField{
 	{Name: "natted", Lsb: 1, Len: 1, Until: Version{24, 9, 0}},
 	{Name: "skip_snat", Lsb: 2, Len: 1, Until: Version{24, 9, 0}},
 	{Name: "force_snat", Lsb: 3, Len: 1, Until: Version{24, 9, 0}},
+	{Name: "nf", Lsb: 7, Len: 1, Since: Version{25, 9, 0}},
 	{Name: "tun_if", Lsb: 8, Len: 1, Since: Version{26, 3, 0}},
 	{Name: "nf_id", Lsb: 17, Len: 8, Since: Version{26, 3, 0}},
 	{Name: "ecmp_reply_eth", Lsb: 32, Len: 48},

@@ -79,7 +79,7 @@ func TestCtBits(t *testing.T) {
 		{packet.Uint(0xa), v23, "natted,force_snat"},
 		{packet.Uint(0x40), v23, "0x40"},
 		{packet.Uint(0x40), v25, "allow_established"},
-		{packet.Uint(0x80), v26, "nf"},
+		{packet.Uint(0x80), v26, "0x80"},
 		{packet.Uint(0x50002), v23, "natted,ecmp_reply_port=5"},
 	} {
 		if got := release.CtMark(test.mark, test.version); got != test.want {
@@ -96,6 +96,9 @@ func TestCtBits(t *testing.T) {
 		{packet.Uint(2), v25, "0x2"},
 		{port, old, "ecmp_reply_port=7"},
 		{port, v25, "acl_id=7"},
+		{packet.Uint(0x80), v25, "0x80"},
+		{packet.Uint(0x80), v26, "nf"},
+		{packet.Uint(0xa0180), v26, "nf,tun_if,nf_id=5"},
 		{packet.Uint(0x0a580af40102).Shl(32), v23, "ecmp_reply_eth=0a:58:0a:f4:01:02"},
 		{packet.Uint(9).Shl(96), v23, "acl_label=9"},
 	} {
