@@ -147,7 +147,7 @@ func (r *run) putOptions(a *ovnexpr.PutOptions) {
 	if a.Name != "put_nd_ra_opts" {
 		r.super.add(Fault, "%s", assumeDiscover)
 	}
-	r.super.add(Modify, "%s(%s)", a.Name, formatOptions(a.Options))
+	r.super.add(Modify, "%s(%s)", a.Name, ovnexpr.FormatOptions(a.Options))
 	r.succeed(a.Result)
 }
 

@@ -324,7 +324,7 @@ func (w *walker) actions(list ovnexpr.Actions, at logicalflow.Table, p *packet.F
 		if w.err != nil {
 			return
 		}
-		super.add(Action, "%s", w.friendly(writer{w.net.Version()}.action(a, at)))
+		super.add(Action, "%s", w.friendly(ovnexpr.Canonical(a, w.net.Version(), place(at))))
 		r.action(a)
 	}
 	if done == 0 {
@@ -427,5 +427,5 @@ func (r *run) log(a *ovnexpr.Log) {
 		direction = "IN"
 	}
 	r.super.add(Transformation, "LOG: ACL name=%s, direction=%s, verdict=%s, severity=%s, packet=\"%s\"",
-		name, direction, a.Verdict, severity(a), printPacket(r.p))
+		name, direction, a.Verdict, cmp.Or(a.Severity, "info"), printPacket(r.p))
 }
