@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # test-real.sh KITS: runs ovnctl against deployments that the real ovn-kubernetes, Neutron and Kube-OVN write, on this
 # machine. KITS is a folder with the kits that start them: ovnk, neutron, kubeovn. For each, one after another: up, packets
-# and `ovnctl trace` live, `doctor` on each node, `capture`, packets and trace from the capture, doctor from the capture,
-# down. Prints a table; the exit status is not 0 if anything differs.
+# and `ovnctl trace` live, the causes that it names, `doctor` on each node, `capture`, packets and trace from the capture,
+# causes, doctor from the capture, down. Prints a table; the exit status is not 0 if anything differs.
 #
 #   ONLY="neutron"   some of the kits
 #   ROOTS=DIR        roots of the kits: sid, neutron, kubeovn (default: in the user's cache folder; made if missing)
@@ -43,12 +43,15 @@ for f in json.load(open(sys.argv[1])).get("findings") or []:
     if f["result"] in ("error", "warning") and f["check"] not in sys.argv[2:]: print(f["check"], f.get("object", {}).get("name", ""))' "$@"
 }
 
-# matrix KIT NAME PROGRAM: the kit's table of packets beside what a program says of them.
+# matrix KIT NAME PROGRAM: the kit's table of packets beside what a program says of them, and the causes of lost ones beside
+# those of the deployment in testdata that has the same objects.
 matrix() {
-	local start=$SECONDS log=$work/$1.$2.log code
-	OVNCTL=$3 "$(ls "$running"/matrix.py "$running"/matrix 2>/dev/null | head -1)" >"$log" 2>&1 && code=0 || code=$?
+	local start=$SECONDS log=$work/$1.$2.log code named
+	OVNCTL=$3 VERBOSE=1 "$(ls "$running"/matrix.py "$running"/matrix 2>/dev/null | head -1)" >"$log" 2>&1 && code=0 || code=$?
 	row "$1" "packets, trace $2" "$(grep -E '^[0-9]+ tests' "$log" | tail -1)" "$start" "$code"
 	[ $code = 0 ] || grep -E '!!|BAD|DIFFERS' "$log" | cut -c1-240
+	named=$(scripts/real/causes.py compare testdata/deployments/"$1"-*.packets "$log") && code=0 || code=$?
+	row "$1" "causes $2" "$named" "$SECONDS" "$code"
 }
 
 # doctor KIT STEP EXPECTED COMMAND...: runs doctor, which has to find nothing but the expected check.
@@ -80,18 +83,9 @@ W
 	chmod 755 "$1"
 }
 
-# arriving FILE PROGRAM: writes a program that exits as the kits expect where a pod itself resets a connection, as nothing
-# listens there: with 0, for the packet arrived.
-arriving() {
-	cat >"$1" <<W
-#!/bin/bash
-"$2" "\$@"
-code=\$?
-[ \$code = 1 ] && "$2" "\$@" -o json | python3 -c 'import json, sys
-v = json.load(sys.stdin)["verdict"]
-sys.exit((v["outcome"], v["stage"]) != ("rejected", "pod"))' && exit 0
-exit \$code
-W
+# asking FILE COMMAND...: writes a program that asks as causes.py does.
+asking() {
+	printf '#!/bin/bash\nexec %s "$@"\n' "${*:2}" >"$1"
 	chmod 755 "$1"
 }
 
@@ -109,11 +103,13 @@ kit() {
 	[ $code = 0 ] || { stop; return; }
 
 	# Inside a node of ovnk, DIR/bin is /opt/lab; the others run programs of the machine.
-	local program=$ovnctl there=$dir/bin capture=$dir/bin/capture.tar.gz live=() asked
+	# There, a packet that the pod itself answers with a reset has failed; for the others, it arrived.
+	local program=$ovnctl there=$dir/bin capture=$dir/bin/capture.tar.gz live=() resets=--resets-arrive
 	mkdir -p "$dir/bin"
+	cp scripts/real/causes.py "$dir/bin"
 	case $name in
 	ovnk)
-		there=/opt/lab program=/opt/lab/ovnctl.real capture=/opt/lab/capture.tar.gz
+		there=/opt/lab program=/opt/lab/ovnctl.real capture=/opt/lab/capture.tar.gz resets=
 		cp "$ovnctl" "$dir/bin/ovnctl.real"
 		live=(--node-exec '/opt/lab/probe rexec {hostname}')
 		;;
@@ -123,12 +119,8 @@ kit() {
 		live=(--nb "tcp:$net.10:6641" --sb "tcp:$net.10:6642" --node-exec "$dir/on {hostname}")
 		;;
 	esac
-	asked=$ovnctl
-	if [ "$name" != ovnk ]; then
-		asked=$dir/bin/arriving
-		arriving "$asked" "$ovnctl"
-	fi
-	matrix "$name" live "$asked"
+	asking "$dir/bin/live" "$there/causes.py" ask $resets "$program"
+	matrix "$name" live "$dir/bin/live"
 	for node in $nodes; do
 		doctor "$name" "doctor on $node" "$expected" "$dir/on" "$node" "$program" "${live[@]}"
 	done
@@ -137,12 +129,8 @@ kit() {
 	code=$?
 	row "$name" capture "$(head -1 "$work/$name.capture.log" | cut -c1-120)" "$start" $code
 	offline "$dir/bin/offline" "$program" "$there/capture.tar.gz"
-	asked=$dir/bin/offline
-	if [ "$name" != ovnk ]; then
-		asked=$dir/bin/arriving-offline
-		arriving "$asked" "$dir/bin/offline"
-	fi
-	matrix "$name" offline "$asked"
+	asking "$dir/bin/captured" "$there/causes.py" ask $resets "$there/offline"
+	matrix "$name" offline "$dir/bin/captured"
 	doctor "$name" "doctor offline" "$expected" "$dir/on" "${nodes%% *}" "$program" --offline "$capture"
 	start=$SECONDS
 	stop

@@ -1,8 +1,9 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -10,12 +11,28 @@ import (
 // A sentPacket is a row of a deployment's .packets file.
 type sentPacket struct {
 	args  []string
-	lost  bool   // what became of the packet
-	wrong bool   // ovnctl says otherwise today
-	cause string // part of what trace has to say of why
+	lost  bool              // what became of the packet
+	wrong bool              // ovnctl says otherwise today
+	cause map[string]string // values of trace's verdict
 }
 
-var causeLine = regexp.MustCompile(`(?m)^  cause: .*$`)
+// cause returns what a verdict's cause is compared by.
+func (v *verdictValues) cause() map[string]string {
+	named := func(name string) string { return cmp.Or(v.Names[name], name) }
+	return map[string]string{
+		"owner": v.Verdict.Object.Owner, "name": v.Verdict.Object.Name, "stage": v.Verdict.Stage,
+		"port": named(v.Verdict.Port), "datapath": named(v.Verdict.Datapath),
+	}
+}
+
+// verdictValues are what the tests read of trace's answer.
+type verdictValues struct {
+	Names   map[string]string
+	Verdict struct {
+		Stage, Port, Datapath string
+		Object                struct{ Owner, Name string }
+	}
+}
 
 func sentPackets(t *testing.T, file string) []sentPacket {
 	t.Helper()
@@ -29,7 +46,16 @@ func sentPackets(t *testing.T, file string) []sentPacket {
 		_, cause, _ := strings.Cut(remark, "| ")
 		rest, wrong := strings.CutPrefix(row, "?")
 		if words := strings.Fields(rest); len(words) > 2 && words[0] != "#" {
-			list = append(list, sentPacket{args: words[1:], lost: words[0] == "lost", wrong: wrong, cause: strings.TrimSpace(cause)})
+			p := sentPacket{args: words[1:], lost: words[0] == "lost", wrong: wrong, cause: map[string]string{}}
+			for value := range strings.SplitSeq(strings.TrimSpace(cause), ", ") {
+				if key, text, ok := strings.Cut(value, "="); ok {
+					p.cause[key] = text
+				}
+			}
+			if p.lost && len(p.cause) == 0 {
+				t.Fatalf("%s says not why %s are lost", file, words[1:])
+			}
+			list = append(list, p)
 		}
 	}
 	return list
@@ -51,7 +77,7 @@ func TestDeploymentPackets(t *testing.T) {
 				t.Run(strings.Join(p.args, " "), func(t *testing.T) {
 					t.Parallel()
 					var out, errs strings.Builder
-					code := run(t.Context(), append([]string{"--offline", "../../testdata/deployments/" + d.file + ".tar.zst", "trace"}, p.args...), strings.NewReader(""), &out, &errs)
+					code := run(t.Context(), append([]string{"--offline", "../../testdata/deployments/" + d.file + ".tar.zst", "trace", "-o", "json"}, p.args...), strings.NewReader(""), &out, &errs)
 					want := exitOK
 					if p.lost {
 						want = exitFound
@@ -61,8 +87,17 @@ func TestDeploymentPackets(t *testing.T) {
 						t.Errorf("it is right now: remove the question mark in %s.packets", d.file)
 					case code != want && !p.wrong:
 						t.Errorf("exit code %d, want %d\n%s%s", code, want, out.String(), errs.String())
-					case p.cause != "" && !strings.Contains(causeLine.FindString(out.String()), p.cause):
-						t.Errorf("the cause does not name %q\n%s", p.cause, out.String())
+					case p.lost && !p.wrong:
+						var v verdictValues
+						if err := json.Unmarshal([]byte(out.String()), &v); err != nil {
+							t.Fatalf("%v\n%s", err, out.String())
+						}
+						got := v.cause()
+						for key, want := range p.cause {
+							if got[key] != want {
+								t.Errorf("the cause has %s %q, want %q\n%s", key, got[key], want, out.String())
+							}
+						}
 					}
 				})
 			}

@@ -354,7 +354,9 @@ func (d *deployment) notOutside(dst netip.Addr, protocol string, port uint16) *j
 	}
 	for _, p := range d.graph.PortsAt(dst) {
 		if p.Pod != "" {
-			return dropped(journey.Cause{Kind: journey.Isolated, Place: journey.Outside, Address: dst, Port: p.Name, Detail: p.Network()})
+			v := dropped(journey.Cause{Kind: journey.Isolated, Place: journey.Outside, Address: dst, Port: p.Name, Detail: p.Network()})
+			v.Port = p.Name
+			return v
 		}
 	}
 	if !d.amongServices(dst) {
