@@ -51,7 +51,8 @@ def compare(file, log):
         if not want or any(got.get(k, "") != v for k, v in want.items()):
             wrong.append(f"{row.split('|')[0].strip()}: {got}, not {want}")
     print(f"{lost - len(wrong)} of {lost} causes named")
-    print("\n".join(wrong), file=sys.stderr)
+    for line in wrong:
+        print(line, file=sys.stderr)
     return 1 if wrong or not lost else 0
 
 
