@@ -76,6 +76,9 @@ func (l *local) Control(ctx context.Context, daemon, command string, args ...str
 	if err := checkControl(daemon, command, args); err != nil {
 		return "", err
 	}
+	if err := survives(ctx, l, daemon, command, args); err != nil {
+		return "", err
+	}
 	dir := l.OVSRunDir
 	if ovnDaemon(daemon) {
 		dir = l.OVNRunDir

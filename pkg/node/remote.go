@@ -158,6 +158,9 @@ func (r *remote) Control(ctx context.Context, daemon, command string, args ...st
 	if err := checkControl(daemon, command, args); err != nil {
 		return "", err
 	}
+	if err := survives(ctx, r, daemon, command, args); err != nil {
+		return "", err
+	}
 	dir := `"$ovs"`
 	if ovnDaemon(daemon) {
 		dir = `"$ovn"`
