@@ -17,7 +17,7 @@ var KubeOVNNodePort = kubeRepair("kube-ovn-node-port",
 func (k *KubeOVN) nodePortGap(n *KubeNode) {
 	port := "node-" + n.Name
 	g := KubeGap{
-		Repair: "kube-ovn-node-port", Args: []string{n.Name}, Kind: "port", Name: port, Node: n.Name,
+		Repair: "kube-ovn-node-port", Args: []string{n.Name}, Kind: "port", Name: port, Node: n.Name, Subnet: k.Join.Name,
 		Title:   fmt.Sprintf("node %s has no port on the switch %s", n.Name, k.Join.Name),
 		Effect:  "pods and this node cannot reach each other, and what leaves the cluster through it is lost",
 		touches: "traffic of pods with node " + n.Name + ", and what they send out through it",

@@ -24,7 +24,7 @@ ovn-northd writes no flows for a route or policy whose next hop is in none of th
 networks, nor for NAT on a router without a gateway. Only its log shows that. NAT of a port to an
 address that the port does not have translates to nobody, and a next hop that no port of the switch
 has answers nobody.`,
-	Causes: []string{"gateway-router-without-chassis", "dgp-chassis-not-bound", "dangling-router-link"},
+	Causes: []string{"gateway-router-without-chassis", "dgp-chassis-not-bound", "dangling-router-link", "kube-ovn-join-gap"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for _, l := range p.Northbounds() {
@@ -237,6 +237,7 @@ func (u *unrealised) deadHop(r *nb.LogicalRouter, n *routerNetworks, f doctor.Fi
 	}
 	f.Reason, f.Result = reason+"-next-hop", doctor.Warning
 	f.Title = fmt.Sprintf("%s on router %s leads to %s, which no port of switch %s has", what, doctor.RouterLabel(r), hop, on.Name)
+	f.Concern(doctor.Object{Kind: "switch", Name: on.Name})
 	f.Evidence = append(f.Evidence, doctor.NB("Logical_Switch", on.Name).Says("no port with "+text+", and none with unknown addresses"))
 	f.Cause = "what had the address is gone, or the next hop was mistyped"
 	f.Effect = "packets that take it are lost; of several next hops, those that are sent to this one"
