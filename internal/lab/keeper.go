@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 )
@@ -17,6 +18,9 @@ const keeperVariable = "OVNCTL_LAB_KEEPER"
 // binary.
 func init() {
 	if dir := os.Getenv(keeperVariable); dir != "" {
+		// An owner that is killed while it waits for a reply must not take the keeper with it: a write to a standard output that
+		// nobody reads ends a program that does not ask for the signal.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 		if err := keep(dir, os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "lab keeper:", err)
 			os.Exit(1)
