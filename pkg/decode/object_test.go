@@ -263,6 +263,8 @@ func TestOwners(t *testing.T) {
 		{ovnk("SomethingNew", "x"), "SomethingNew x"},
 		{map[string]string{"policy": "web", "namespace": "shop"}, "NetworkPolicy shop/web"},
 		{map[string]string{"egressFirewall": "shop"}, "EgressFirewall shop/default"},
+		{map[string]string{"EgressSVC": "shop/web-lb"}, "EgressService shop/web-lb"},
+		{map[string]string{"EgressSVC": "shop/web-lb:ic"}, "EgressService shop/web-lb"},
 		{map[string]string{"default-deny-policy-type": "Egress"}, "default deny of the NetworkPolicies"},
 		{map[string]string{"k8s.ovn.org/kind": "Service", "k8s.ovn.org/owner": "shop/web"}, "Service shop/web"},
 		{map[string]string{"type": "security_group", "sg": "blue"}, "SecurityGroup blue"},

@@ -183,6 +183,9 @@ func olderOVNKubernetesOwner(ids map[string]string) Owner {
 		return Owner{CMS: OVNKubernetes, Kind: "NetworkPolicy", Namespace: ids["namespace"], Name: ids["policy"]}
 	case ids["egressFirewall"] != "":
 		return Owner{CMS: OVNKubernetes, Kind: "EgressFirewall", Namespace: ids["egressFirewall"], Name: "default"}
+	case ids["EgressSVC"] != "": // of routing policies, also today; NAME:ic is for pods of other zones
+		name, _, _ := strings.Cut(ids["EgressSVC"], ":")
+		return namespaced(OVNKubernetes, "EgressService", "/", name)
 	case ids["default-deny-policy-type"] != "":
 		return Owner{CMS: OVNKubernetes, Kind: "NetworkPolicy", Role: DefaultDeny}
 	}

@@ -239,7 +239,7 @@ func routerNames(g *topology.Graph) map[string]string {
 func nats(g *topology.Graph) []Item {
 	called := routerNames(g)
 	return each(g.NAT, func(n *topology.NAT) Item {
-		return Item{Name: n.UUID, Also: []string{n.UUID, n.Name, n.Owner.String(), n.Router.Name, called[n.Router.UUID], n.ExternalIP, n.LogicalIP}, Namespace: n.Owner.Namespace, Labels: n.ExternalIDs, Object: n}
+		return Item{Name: n.UUID, Also: []string{n.UUID, n.Name, n.Owner.String(), n.Owner.FullName(), n.Router.Name, called[n.Router.UUID], n.ExternalIP, n.LogicalIP}, Namespace: n.Owner.Namespace, Labels: n.ExternalIDs, Object: n}
 	})
 }
 
@@ -260,7 +260,7 @@ func routes(g *topology.Graph) []Item {
 func policies(g *topology.Graph) []Item {
 	called := routerNames(g)
 	return each(g.Policies, func(p *topology.Policy) Item {
-		return Item{Name: p.UUID, Also: []string{p.UUID, p.Name, p.Owner.String(), p.Router.Name, called[p.Router.UUID]}, Namespace: p.Owner.Namespace, Labels: p.ExternalIDs, Object: p}
+		return Item{Name: p.UUID, Also: []string{p.UUID, p.Name, p.Owner.String(), p.Owner.FullName(), p.Router.Name, called[p.Router.UUID]}, Namespace: p.Owner.Namespace, Labels: p.ExternalIDs, Object: p}
 	})
 }
 
