@@ -110,33 +110,28 @@ func (p *comparePrinter) group(changes []compare.Change) {
 	}
 }
 
-// kindsText counts changes by kind.
+// kindsText counts changes by kind: "port group, 2 × ACL".
 func kindsText(changes []compare.Change) string {
-	var order []string
-	n := map[string]int{}
-	for _, c := range changes {
-		if n[c.Kind]++; n[c.Kind] == 1 {
-			order = append(order, c.Kind)
-		}
-	}
-	for i, kind := range order {
-		order[i] = when(n[kind] > 1, fmt.Sprintf("%d × ", n[kind])) + kind
-	}
-	return strings.Join(order, ", ")
+	return countText(changes, func(n int) string { return when(n > 1, fmt.Sprintf("%d × ", n)) }, func(c compare.Change) string { return c.Kind })
 }
 
-// derivedText counts changes by kind.
+// derivedText counts changes by kind and sign: "3 × datapath added".
 func derivedText(changes []compare.Change) string {
+	return countText(changes, func(n int) string { return fmt.Sprintf("%d × ", n) }, func(c compare.Change) string { return c.Kind + " " + string(c.Change) })
+}
+
+// countText counts changes by what they are called, in their order.
+func countText(changes []compare.Change, count func(int) string, called func(compare.Change) string) string {
 	var order []string
 	n := map[string]int{}
 	for _, c := range changes {
-		key := c.Kind + " " + string(c.Change)
-		if n[key]++; n[key] == 1 {
-			order = append(order, key)
+		name := called(c)
+		if n[name]++; n[name] == 1 {
+			order = append(order, name)
 		}
 	}
-	for i, key := range order {
-		order[i] = fmt.Sprintf("%d × %s", n[key], key)
+	for i, name := range order {
+		order[i] = count(n[name]) + name
 	}
 	return strings.Join(order, ", ")
 }
