@@ -87,7 +87,7 @@ func (o *captureOptions) run(ctx context.Context, args []string) (err error) {
 	if err := o.check(); err != nil {
 		return usageError{err}
 	}
-	format, err := o.format("text", "json", "yaml")
+	format, err := o.format(textFormats...)
 	if err != nil {
 		return err
 	}

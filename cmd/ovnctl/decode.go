@@ -100,7 +100,7 @@ func (r *releaseFlag) Set(text string) error {
 }
 
 func (o *decodeOptions) run(ctx context.Context, file string) (err error) {
-	format, err := o.format("text", "json", "jsonl")
+	format, err := o.format(decodeFormats...)
 	if err != nil {
 		return err
 	}

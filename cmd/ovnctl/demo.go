@@ -68,7 +68,7 @@ demo:broken read them; demo alone is the broken one. A file of that name is
   ovnctl --offline demo:healthy doctor`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			format, err := o.format("text", "json", "yaml")
+			format, err := o.format(textFormats...)
 			if err != nil {
 				return err
 			}

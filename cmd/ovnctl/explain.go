@@ -38,7 +38,7 @@ commands.`,
 			return explained(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			format, err := o.format("text", "json", "yaml")
+			format, err := o.format(textFormats...)
 			if err != nil {
 				return err
 			}

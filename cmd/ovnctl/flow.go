@@ -142,7 +142,7 @@ func (o *flowOptions) run(ctx context.Context) (err error) {
 	if o.generate {
 		return usageError{errGenerate}
 	}
-	format, err := o.format("tree", "json", "yaml", "md")
+	format, err := o.format(traceFormats...)
 	if err != nil {
 		return err
 	}

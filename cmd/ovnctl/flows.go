@@ -121,7 +121,7 @@ func (o *flowsOptions) completePorts(kinds ...topology.Kind) cobra.CompletionFun
 }
 
 func (o *flowsOptions) run(ctx context.Context) (err error) {
-	format, err := o.format("table", "wide", "json", "yaml")
+	format, err := o.format(flowsFormats...)
 	if err != nil {
 		return err
 	}

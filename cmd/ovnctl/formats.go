@@ -9,6 +9,14 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
+// Formats of commands whose texts are not of package render, the default first.
+var (
+	traceFormats  = []string{"tree", "json", "yaml", "md"}
+	flowsFormats  = []string{"table", "wide", "json", "yaml"}
+	textFormats   = []string{"text", "json", "yaml"}
+	decodeFormats = []string{"text", "json", "jsonl"}
+)
+
 // outputFormats returns the formats of a command, the default first; nil if it prints text only.
 func outputFormats(cmd *cobra.Command) []string {
 	switch cmd.Name() {
@@ -17,11 +25,11 @@ func outputFormats(cmd *cobra.Command) []string {
 	case "get":
 		return render.ListFormats
 	case "trace":
-		return []string{"tree", "json", "yaml", "md"}
+		return traceFormats
 	case "reach":
 		return render.ReachFormats
 	case "flows":
-		return []string{"table", "wide", "json", "yaml"}
+		return flowsFormats
 	case "doctor":
 		return render.DoctorFormats
 	case "fix", "list", "undo", "recover":
@@ -29,9 +37,9 @@ func outputFormats(cmd *cobra.Command) []string {
 	case "compare":
 		return render.CompareFormats
 	case "capture", "demo", "explain":
-		return []string{"text", "json", "yaml"}
+		return textFormats
 	case "decode":
-		return []string{"text", "json", "jsonl"}
+		return decodeFormats
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func (o *microflowOptions) addFlags(cmd *cobra.Command) []string {
 }
 
 func (o *microflowOptions) run(ctx context.Context, datapath string) (err error) {
-	format, err := o.format("tree", "json", "yaml", "md")
+	format, err := o.format(traceFormats...)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ that a reply came back. --size auto finds the path MTU.
 }
 
 func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
-	format, err := o.format("tree", "json", "yaml", "md")
+	format, err := o.format(traceFormats...)
 	if err != nil {
 		return err
 	}
