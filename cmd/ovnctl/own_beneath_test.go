@@ -11,6 +11,9 @@ import (
 // neighbourhood has nodes forget, and ask anew, who has the underlay address of node2.
 const neighbourhood = "for n in node1 node3; do %[1]s/enter $n sh -c 'ip neigh flush to 172.30.0.12; ovs-appctl tnl/neigh/flush; ovs-appctl revalidator/purge; ping -q -c1 -W1 172.30.0.12' >/dev/null || true; done"
 
+// relearned makes a switch take tunnel packets again: with a route by hand it forgets the addresses of the route's interface.
+const relearned = "; ip route add 172.30.0.12/32 dev br-ex; ip route del 172.30.0.12/32 dev br-ex"
+
 // purge has ovs-vswitchd forget the datapath flows that it made before a change.
 const purge = "; ovs-appctl revalidator/purge"
 
@@ -121,7 +124,7 @@ func ownFaults(l *lab.Lab) []fault {
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "node1 itself has 172.30.0.12"), q("tcp", "shop/web-2", "shop/client", "node1 itself has 172.30.0.12")}},
 		{name: "route to a node by nobody", on: "node1", still: true, breaks: "ip route add 172.30.0.12/32 via 172.30.0.99; ping -q -c1 -W1 172.30.0.12 || true; sleep 3", mends: "ip route del 172.30.0.12/32 via 172.30.0.99" + healed, asks: []faultAsk{
 			q("tcp", "shop/client", "shop/web-2", "to 172.30.0.99, which does not answer"), q("tcp", "shop/web-2", "shop/client", "172.30.0.99"), q("icmp", "node1", "node2", "nothing answers for the next hop 172.30.0.99")}},
-		{name: "route of the switch by hand", on: "node1", still: true, breaks: "ping -q -i0.5 172.30.0.99 >/dev/null 2>&1 & echo $! > " + l.Dir + "/ping.pid; sleep 3; ovs-appctl ovs/route/add 172.30.0.12/32 br-ex 172.30.0.99; sleep 1", mends: "kill $(cat " + l.Dir + "/ping.pid); ovs-appctl ovs/route/del 172.30.0.12/32" + purge + "; sleep 1" + healed,
+		{name: "route of the switch by hand", on: "node1", still: true, breaks: "ping -q -i0.5 172.30.0.99 >/dev/null 2>&1 & echo $! > " + l.Dir + "/ping.pid; sleep 3; ovs-appctl ovs/route/add 172.30.0.12/32 br-ex 172.30.0.99; sleep 1", mends: "kill $(cat " + l.Dir + "/ping.pid); ovs-appctl ovs/route/del 172.30.0.12/32" + relearned + purge + "; sleep 1" + healed,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "to 172.30.0.99, which does not answer"), q("icmp", "node1", "node2", "")}},
 		{name: "host with a narrow mask", on: "node1", still: true, breaks: "ip addr add 172.30.0.11/30 dev br-ex; ip addr del 172.30.0.11/24 dev br-ex; ip route replace default via 172.30.0.1 dev br-ex onlink; sleep 1", mends: "ip addr add 172.30.0.11/24 dev br-ex; ip addr del 172.30.0.11/30 dev br-ex; ip route replace default via 172.30.0.1 dev br-ex" + healed,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "node1 has no route to the tunnel address 172.30.0.12"), q("tcp", "shop/web-2", "shop/client", "172.30.0.12")}},

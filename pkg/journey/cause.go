@@ -144,7 +144,7 @@ const (
 const (
 	VLANMismatch   CauseKind = "vlan-mismatch"    // Link of Bridge is in VLAN Detail, and the packet is not
 	VLANUnknown    CauseKind = "vlan-unknown"     // nothing on the host takes packets of VLAN Detail
-	LeavesInVLAN   CauseKind = "leaves-in-vlan"   // Detail by Link, but MAC was learned in the VLANs of Service
+	LeavesInVLAN   CauseKind = "leaves-in-vlan"   // VLAN Detail by Link, but the host has Address at MAC in VLAN Service
 	RoutedOutside  CauseKind = "routed-outside"   // router Datapath sends Address of a pod out
 	NoMapping      CauseKind = "no-mapping"       // Node has no bridge for network Detail of Port
 	BondDown       CauseKind = "bond-down"        // no member of bond Link is enabled

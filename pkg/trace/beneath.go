@@ -17,29 +17,55 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
 )
 
-// inOtherVLAN reports whether a packet leaves for a next hop that the bridge has learned on the uplink in another VLAN
-// than the packet's, and only there.
-func (r *run) inOtherVLAN(ctx context.Context, at location, link string) (journey.Cause, bool) {
+// inOtherVLAN reports whether a packet leaves in another VLAN than that in which the host itself has the next hop as its
+// neighbour, on the bridge's own interface. Where the bridge alone has seen the next hop's MAC address in another VLAN, an
+// answer is assumed: a router often has one MAC address in all its VLANs.
+func (r *run) inOtherVLAN(ctx context.Context, at location, link string, o *outcome) (journey.Cause, bool) {
+	vlan, mac := int(at.packet.Uint("dl_vlan")), macText(at.packet, "eth_dst")
+	if vlan == 0 {
+		return journey.Cause{}, false
+	}
+	seen, err := r.seenInVLANs(ctx, at, mac)
+	if err != nil || slices.Contains(seen, vlan) {
+		return journey.Cause{}, false
+	}
+	hop := nextHop(at.packet, o.hops)
+	if own, ok := r.neighbourInVLAN(ctx, at, hop, mac); ok && own != vlan {
+		return journey.Cause{Kind: journey.LeavesInVLAN, Link: link, Node: at.node.Name, Bridge: at.bridge, MAC: mac, Address: hop, Detail: strconv.Itoa(vlan), Service: strconv.Itoa(own)}, true
+	}
+	if len(seen) > 0 {
+		o.assume(journey.Assumption{Kind: journey.NextHopAnswers, Nodes: []string{at.node.Name}, Objects: []string{fmt.Sprintf("%s in VLAN %d", hop, vlan)}})
+	}
+	return journey.Cause{}, false
+}
+
+// seenInVLANs returns the VLANs in which a bridge has learned a MAC address on the port that the packet leaves by.
+func (r *run) seenInVLANs(ctx context.Context, at location, mac string) ([]int, error) {
 	text, err := at.node.Host.Control(ctx, "ovs-vswitchd", "fdb/show", at.bridge)
 	if err != nil {
-		return journey.Cause{}, false
+		return nil, err
 	}
-	vlan, mac := uint16(at.packet.Uint("dl_vlan")), macText(at.packet, "eth_dst")
-	var learned []string
+	var vlans []int
 	for line := range strings.Lines(text) {
 		e, err := openflow.ParseFDBEntry(strings.TrimSpace(line))
-		if err != nil || !strings.EqualFold(e.MAC, mac) || e.Port.Number != at.port.Number {
-			continue
+		if err == nil && strings.EqualFold(e.MAC, mac) && e.Port.Number == at.port.Number {
+			vlans = append(vlans, int(e.VLAN))
 		}
-		if e.VLAN == vlan {
-			return journey.Cause{}, false
-		}
-		learned = append(learned, strconv.Itoa(int(e.VLAN)))
 	}
-	if len(learned) == 0 || vlan == 0 {
-		return journey.Cause{}, false
+	return vlans, nil
+}
+
+// neighbourInVLAN returns the VLAN in which the host has an address as its neighbour, with that MAC address, on the
+// bridge's own interface.
+func (r *run) neighbourInVLAN(ctx context.Context, at location, hop netip.Addr, mac string) (int, bool) {
+	net, err := at.node.net(ctx)
+	local, _ := r.bridgePort(at.node.Name, at.bridge, packet.PortLocal)
+	if err != nil || local == nil {
+		return 0, false
 	}
-	return journey.Cause{Kind: journey.LeavesInVLAN, Link: link, Node: at.node.Name, Bridge: at.bridge, MAC: mac, Detail: strconv.Itoa(int(vlan)), Service: strings.Join(learned, ", ")}, true
+	return local.Tag, slices.ContainsFunc(net.Neighbours, func(n node.Neighbour) bool {
+		return n.Link == at.bridge && n.Addr == hop && strings.EqualFold(n.MAC, mac) && n.State != "failed"
+	})
 }
 
 // managementDown reports whether a host's packet leaves for the network outside because the host's port on the overlay

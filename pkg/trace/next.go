@@ -147,7 +147,7 @@ func beneath(v journey.Verdict) string {
 	case journey.VLANUnknown, journey.LinkTooSmall, journey.ManagementDown:
 		return cause.Shell("ip", "-d", "link", "show", c.Link)
 	case journey.LeavesInVLAN:
-		return cause.Shell("ovs-appctl", "fdb/show", c.Bridge)
+		return cause.Shell("ip", "neigh", "show", "to", c.Address.String(), "dev", c.Bridge)
 	case journey.BondDown:
 		return cause.Shell("ovs-appctl", "bond/show", c.Link)
 	case journey.MirrorOutput:

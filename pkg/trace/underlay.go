@@ -10,6 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
@@ -23,7 +24,7 @@ func (r *run) outside(ctx context.Context, at location, link string, o *outcome)
 	if c, ok := r.tooSmall(ctx, at, at.node, link); ok {
 		return stop(c)
 	}
-	if c, ok := r.inOtherVLAN(ctx, at, link); ok {
+	if c, ok := r.inOtherVLAN(ctx, at, link, o); ok {
 		return stop(c)
 	}
 	if b := r.bridgeOn(at.node.Name, at.bridge); b != nil {
@@ -133,31 +134,51 @@ func (r *run) wrongNeighbour(ctx context.Context, at location, v *nodeView, dst 
 	return journey.Cause{Kind: journey.WrongNeighbour, Place: journey.OnHost, Node: at.node.Name, Address: dst, MAC: sent, Detail: has}, true
 }
 
-// wrongHop reports whether the last router on the way sends a packet to a MAC address that its next hop on the physical
-// network does not have.
-func (r *run) wrongHop(ctx context.Context, at location, o *outcome) (journey.Cause, bool) {
-	hops := o.hops
+// resolving returns the step in which the last router on the way looked up the MAC address of its next hop, or asked for
+// it; nil if there is none.
+func resolving(hops []journey.Hop) *journey.Step {
 	i := len(hops) - 1
 	for i >= 0 && hops[i].Kind != "router" {
 		i--
 	}
-	if i < 0 || at.carries != nil {
+	if i < 0 {
+		return nil
+	}
+	steps := hops[i].Steps
+	j := slices.IndexFunc(steps, func(s journey.Step) bool {
+		return s.Before != nil && (strings.HasSuffix(s.Stage, "arp_resolve") || strings.HasSuffix(s.Stage, "arp_request"))
+	})
+	if j < 0 {
+		return nil
+	}
+	return &steps[j]
+}
+
+// nextHop returns the address that a packet's MAC address was looked up for.
+func nextHop(p packet.Flow, hops []journey.Hop) netip.Addr {
+	if s := resolving(hops); s != nil {
+		return cause.NextHop(s.Before)
+	}
+	t, _ := p.Tuple()
+	return t.Dst
+}
+
+// wrongHop reports whether the last router on the way sends a packet to a MAC address that its next hop on the physical
+// network does not have.
+func (r *run) wrongHop(ctx context.Context, at location, o *outcome) (journey.Cause, bool) {
+	s := resolving(o.hops)
+	if s == nil || at.carries != nil {
 		return journey.Cause{}, false
 	}
-	for _, s := range hops[i].Steps {
-		if !strings.HasSuffix(s.Stage, "arp_resolve") || s.Before == nil {
-			continue
-		}
-		hop, sent := cause.NextHop(s.Before), macText(at.packet, "eth_dst")
-		has, _ := r.macsOf(ctx, at.node, r.portText(at.node, s.Before.Uint("metadata"), s.Before.Uint("reg15")), hop)
-		if len(has) > 0 && sent != anyMAC && !slices.Contains(has, strings.ToLower(sent)) {
-			return journey.Cause{Kind: journey.WrongNeighbour, Node: at.node.Name, Address: hop, MAC: sent, Detail: has[0]}, true
-		}
-		if net, err := at.node.net(ctx); err == nil && len(has) == 0 && slices.ContainsFunc(net.Neighbours, func(x node.Neighbour) bool {
-			return x.Addr == hop && x.MAC != "" && !strings.EqualFold(x.MAC, sent) && sent != anyMAC // heard from, but not lately
-		}) {
-			o.assume(journey.Assumption{Kind: journey.NextHopAnswers, Nodes: []string{at.node.Name}, Objects: []string{hop.String() + " at " + sent}})
-		}
+	hop, sent := cause.NextHop(s.Before), macText(at.packet, "eth_dst")
+	has, _ := r.macsOf(ctx, at.node, r.portText(at.node, s.Before.Uint("metadata"), s.Before.Uint("reg15")), hop)
+	if len(has) > 0 && sent != anyMAC && !slices.Contains(has, strings.ToLower(sent)) {
+		return journey.Cause{Kind: journey.WrongNeighbour, Node: at.node.Name, Address: hop, MAC: sent, Detail: has[0]}, true
+	}
+	if net, err := at.node.net(ctx); err == nil && len(has) == 0 && slices.ContainsFunc(net.Neighbours, func(x node.Neighbour) bool {
+		return x.Addr == hop && x.MAC != "" && !strings.EqualFold(x.MAC, sent) && sent != anyMAC // heard from, but not lately
+	}) {
+		o.assume(journey.Assumption{Kind: journey.NextHopAnswers, Nodes: []string{at.node.Name}, Objects: []string{hop.String() + " at " + sent}})
 	}
 	return journey.Cause{}, false
 }

@@ -73,7 +73,7 @@ var words = map[journey.CauseKind]string{
 
 	journey.VLANMismatch:   "port {link} of bridge {bridge} on {node} is in VLAN {detail}, and the packet is not",
 	journey.VLANUnknown:    "the packet comes in with the tag of VLAN {detail}, which {link} on {node} has no interface for",
-	journey.LeavesInVLAN:   "it leaves by {link} on {node} with the tag of VLAN {detail}, but its next hop {mac} is there in VLAN {service}",
+	journey.LeavesInVLAN:   "it leaves by {link} on {node} with the tag of VLAN {detail}, but its next hop {address} is in VLAN {service}",
 	journey.RoutedOutside:  "router {datapath} sends packets for {address} to the network outside: it has no route to the pods",
 	journey.NoMapping:      "node {node} has no bridge for the physical network {detail} of port {port}",
 	journey.BondDown:       "no member of bond {link} of bridge {bridge} on {node} is enabled[: {detail}]",
