@@ -7,7 +7,7 @@
 //	nb.db  sb.db               or nb.list/TABLE and sb.list/TABLE, what ovn-nbctl list TABLE prints
 //	NODE/conf.db               or conf.json, what ovsdb-client dump -f json prints
 //	NODE/flows-BRIDGE.txt      ovs-ofctl dump-flows; groups-, ports-, tlv-map- likewise
-//	NODE/network.json  NODE/nat.json
+//	NODE/network.json
 //	NODE/control/              saved replies of daemons
 //	NODE/route/  NODE/pod/
 //	NODE/files/                files of the node by their paths
@@ -289,7 +289,7 @@ func (t *Tree) dirs(wanted func(name string) bool) ([]string, error) {
 // ofNode reports whether a node's directory has such a name.
 func ofNode(name string) bool {
 	switch name {
-	case "conf.db", "conf.json", "network.json", "nat.json", "dirs.json", "daemons.json", "processes.json", "firewall.json",
+	case "conf.db", "conf.json", "network.json", "dirs.json", "daemons.json", "processes.json", "firewall.json",
 		"control", "route", "pod", "files", "absent", "logs", "units", "features", "space", "glob":
 		return true
 	}

@@ -198,7 +198,6 @@ func (c *Capture) node(ctx context.Context, n *Node) {
 	dirs, _ := h.Dirs(ctx)
 	daemons, _ := h.Daemons(ctx)
 	_, _ = h.Network(ctx)
-	_, _ = h.NAT(ctx)
 	_, _ = h.Firewall(ctx)
 	_, _ = h.Sockets(ctx)
 	_, _ = h.Processes(ctx)

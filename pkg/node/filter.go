@@ -53,6 +53,51 @@ func Filter(chains []Chain, p FilterPacket, hooks ...string) (v FilterVerdict, b
 	return v, by
 }
 
+// A SourceNAT is a rule that may change the source of packets.
+type SourceNAT struct {
+	Rule string     // as nft(8) or iptables-save(8) lists it
+	To   netip.Addr // the first that it may change it to; not valid for masquerading
+}
+
+// Sources finds the rule by which a packet filter may change a packet's source: the first that matches it, conditions apart
+// that its text does not decide, such as marks.
+func Sources(chains []Chain, p FilterPacket) (SourceNAT, bool) {
+	var bases []*Chain
+	for i := range chains {
+		if c := &chains[i]; c.Type == "nat" && c.Hook == "postrouting" && c.sees(p) {
+			bases = append(bases, c)
+		}
+	}
+	slices.SortStableFunc(bases, func(a, b *Chain) int { return cmp.Compare(a.order(), b.order()) })
+	for _, c := range bases {
+		w := filterWalk{chains: chains, packet: p}
+		if w.chain(c, 0); w.source != nil {
+			return *w.source, true
+		}
+	}
+	return SourceNAT{}, false
+}
+
+// priorities are the names that nft(8) gives them.
+var priorities = map[string]int{"raw": -300, "mangle": -150, "dstnat": -100, "filter": 0, "security": 50, "srcnat": 100}
+
+// order returns a base chain's priority as a number.
+func (c *Chain) order() int {
+	words := strings.Fields(c.Priority)
+	if len(words) == 0 {
+		return priorities["srcnat"] // of iptables' table nat
+	}
+	n, ok := priorities[words[0]]
+	if !ok {
+		n, _ = strconv.Atoi(words[0])
+	}
+	if len(words) == 3 {
+		by, _ := strconv.Atoi(words[1] + words[2])
+		n += by
+	}
+	return n
+}
+
 func (c *Chain) title() string { return strings.Join([]string{c.Family, c.Table, c.Name}, " ") }
 
 // sees reports whether a packet passes a chain: those of its family and, of the family netdev, those of its interface.
@@ -97,6 +142,7 @@ type filterWalk struct {
 	by      string // what decided
 	mayPass bool   // a rule that is not understood may have accepted the packet
 	mayStop string // a rule that is not understood and may have stopped it
+	source  *SourceNAT
 }
 
 // maxJumps bounds the chains that a packet passes one inside the other, as the kernel does.
@@ -108,7 +154,7 @@ func (w *filterWalk) chain(c *Chain, depth int) fate {
 		return fateNone
 	}
 	for _, r := range c.Rules {
-		m := filterMatch{packet: w.packet, legacy: c.Legacy, words: filterWords(r.Text)}
+		m := filterMatch{packet: w.packet, legacy: c.Legacy, sets: c.Sets, words: filterWords(r.Text)}
 		m.run()
 		if m.says == no {
 			continue
@@ -116,17 +162,24 @@ func (w *filterWalk) chain(c *Chain, depth int) fate {
 		by := c.title() + ": " + r.Text
 		end := m.end
 		if m.jump != "" {
-			end = w.jump(c, &m, depth)
-			by = w.by
+			if end = w.jump(c, &m, depth); end != fateUnknown {
+				by = w.by
+			}
+		}
+		if m.action == "snat" || m.action == "masquerade" {
+			w.source = &SourceNAT{Rule: r.Text, To: m.to}
+		}
+		if w.source != nil {
+			return fateAccept
 		}
 		switch {
-		case m.says == maybe && (end == fateAccept || end == fateUnknown):
+		case end == fateUnknown:
+			w.mayPass, w.mayStop = true, by
+		case m.says == maybe && end == fateAccept:
 			w.mayPass = true
 		case m.says == maybe && end.stops():
 			w.mayStop = by
 		case m.says == maybe:
-		case end == fateUnknown:
-			w.mayPass = true
 		case end == fateReturn:
 			return fateNone
 		case end != fateNone:
@@ -145,265 +198,4 @@ func (w *filterWalk) jump(from *Chain, m *filterMatch, depth int) fate {
 		return fateUnknown
 	}
 	return w.chain(&w.chains[i], depth+1)
-}
-
-// A tri is whether a rule matches a packet.
-type tri uint8
-
-const (
-	yes tri = iota
-	maybe
-	no
-)
-
-// A filterMatch reads one rule from left to right.
-type filterMatch struct {
-	packet FilterPacket
-	legacy bool
-	words  []string
-	says   tri
-	end    fate
-	jump   string
-}
-
-// filterWords splits a rule into words; quoted text and sets are one word each.
-func filterWords(text string) []string {
-	var words []string
-	var word strings.Builder
-	quoted, deep := false, 0
-	for _, c := range text {
-		switch {
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-			word.WriteRune(c)
-		case c == '{':
-			deep++
-			word.WriteRune(c)
-		case c == '}':
-			deep--
-			word.WriteRune(c)
-		case c == ' ' && deep == 0:
-			if word.Len() > 0 {
-				words = append(words, word.String())
-				word.Reset()
-			}
-		case c != ' ':
-			word.WriteRune(c)
-		}
-	}
-	return append(words, word.String())
-}
-
-func (m *filterMatch) next() string {
-	if len(m.words) == 0 {
-		return ""
-	}
-	word := m.words[0]
-	m.words = m.words[1:]
-	return word
-}
-
-func (m *filterMatch) and(t tri) { m.says = max(m.says, t) }
-
-func (m *filterMatch) run() {
-	for len(m.words) > 0 {
-		if m.legacy {
-			m.option()
-		} else {
-			m.expression()
-		}
-	}
-}
-
-// expression reads one expression or statement of nft(8).
-func (m *filterMatch) expression() {
-	p := &m.packet
-	switch word := m.next(); word {
-	case "":
-	case "ip", "ip6":
-		m.header(word)
-	case "meta":
-		m.meta(m.next())
-	case "iif", "iifname", "oif", "oifname":
-		m.meta(word)
-	case "tcp", "udp", "th", "sctp":
-		if word != "th" && word != p.Protocol {
-			m.and(no)
-		}
-		m.field(m.next(), map[string]func(string) tri{"dport": portIs(p.DstPort), "sport": portIs(p.SrcPort)})
-	case "ct":
-		m.field(m.next(), map[string]func(string) tri{"state": m.state})
-	case "icmp", "icmpv6":
-		if word != p.Protocol {
-			m.and(no)
-		}
-		m.field(m.next(), nil)
-	case "comment", "log":
-		m.skipStatement(word)
-	case "accept", "drop", "return", "reject":
-		m.end, m.words = fateOf(word), nil
-	case "jump", "goto":
-		m.jump, m.words = m.next(), nil
-	case "queue", "synproxy", "tproxy", "fwd", "dup":
-		m.end, m.words = fateUnknown, nil
-	default:
-		m.and(maybe)
-	}
-}
-
-// skipStatement skips a statement that does not decide.
-func (m *filterMatch) skipStatement(word string) {
-	if word == "comment" {
-		m.next()
-		return
-	}
-	for len(m.words) > 1 && slices.Contains([]string{"prefix", "level", "group", "flags", "snaplen", "queue-threshold"}, m.words[0]) {
-		m.words = m.words[2:]
-	}
-}
-
-// header reads a field of the IP header.
-func (m *filterMatch) header(family string) {
-	if (family == "ip6") != m.packet.Dst.Is6() {
-		m.and(no)
-	}
-	m.field(m.next(), map[string]func(string) tri{
-		"saddr": addressIs(m.packet.Src), "daddr": addressIs(m.packet.Dst), "protocol": m.protocol, "nexthdr": m.protocol,
-	})
-}
-
-func (m *filterMatch) meta(key string) {
-	m.field(key, map[string]func(string) tri{
-		"l4proto": m.protocol, "iif": linkIs(m.packet.In), "iifname": linkIs(m.packet.In), "oif": linkIs(m.packet.Out), "oifname": linkIs(m.packet.Out),
-		"nfproto": func(word string) tri { return when((word == "ipv6") == m.packet.Dst.Is6()) },
-	})
-}
-
-// field reads a comparison with a value or a set of values.
-func (m *filterMatch) field(key string, known map[string]func(string) tri) {
-	value := m.next()
-	not := value == "!="
-	if not || value == "==" {
-		value = m.next()
-	}
-	is, ok := known[key]
-	if !ok || strings.HasPrefix(value, "@") || strings.Contains(value, ":") && strings.HasPrefix(value, "{") && key != "saddr" && key != "daddr" {
-		m.and(maybe)
-		return
-	}
-	m.and(either(strings.Split(strings.Trim(value, "{}"), ","), is, not))
-}
-
-// either reports whether one of the values fits.
-func either(values []string, is func(string) tri, not bool) tri {
-	best := no
-	for _, v := range values {
-		best = min(best, is(v))
-	}
-	if not && best != maybe {
-		return no - best
-	}
-	return best
-}
-
-func when(b bool) tri {
-	if b {
-		return yes
-	}
-	return no
-}
-
-func (m *filterMatch) protocol(word string) tri {
-	names := map[string]string{"6": "tcp", "17": "udp", "1": "icmp", "58": "icmpv6", "ipv6-icmp": "icmpv6", "0": m.packet.Protocol, "all": m.packet.Protocol}
-	return when(cmp.Or(names[word], word) == m.packet.Protocol)
-}
-
-func (m *filterMatch) state(word string) tri {
-	switch strings.ToLower(word) {
-	case "new":
-		return when(!m.packet.Established)
-	case "established":
-		return when(m.packet.Established)
-	case "invalid", "related", "untracked":
-		return no
-	}
-	return maybe
-}
-
-func addressIs(a netip.Addr) func(string) tri {
-	return func(word string) tri {
-		if p, err := netip.ParsePrefix(word); err == nil {
-			return when(p.Contains(a))
-		}
-		if first, last, ok := strings.Cut(word, "-"); ok {
-			from, err := netip.ParseAddr(first)
-			to, err2 := netip.ParseAddr(last)
-			if err != nil || err2 != nil {
-				return maybe
-			}
-			return when(from.Compare(a) <= 0 && a.Compare(to) <= 0)
-		}
-		x, err := netip.ParseAddr(word)
-		if err != nil {
-			return maybe
-		}
-		return when(x == a)
-	}
-}
-
-func portIs(port uint16) func(string) tri {
-	return func(word string) tri {
-		first, last, ok := strings.Cut(strings.ReplaceAll(word, ":", "-"), "-")
-		if !ok {
-			last = first
-		}
-		from, err := strconv.ParseUint(cmp.Or(first, "0"), 10, 16)
-		to, err2 := strconv.ParseUint(cmp.Or(last, "65535"), 10, 16)
-		if err != nil || err2 != nil {
-			return maybe
-		}
-		return when(uint64(port) >= from && uint64(port) <= to)
-	}
-}
-
-func linkIs(link string) func(string) tri {
-	return func(word string) tri {
-		if prefix, ok := strings.CutSuffix(word, "*"); ok {
-			return when(strings.HasPrefix(link, prefix) && link != "")
-		}
-		if prefix, ok := strings.CutSuffix(word, "+"); ok {
-			return when(strings.HasPrefix(link, prefix) && link != "")
-		}
-		return when(word == link)
-	}
-}
-
-// option reads one option of iptables(8).
-func (m *filterMatch) option() {
-	p := &m.packet
-	not := false
-	word := m.next()
-	if word == "!" {
-		not, word = true, m.next()
-	}
-	is := map[string]func(string) tri{
-		"-s": addressIs(p.Src), "-d": addressIs(p.Dst), "-p": m.protocol, "-i": linkIs(p.In), "-o": linkIs(p.Out),
-		"--dport": portIs(p.DstPort), "--sport": portIs(p.SrcPort), "--dports": portIs(p.DstPort), "--sports": portIs(p.SrcPort),
-		"--ctstate": m.state, "--state": m.state,
-	}[word]
-	switch {
-	case is != nil:
-		m.and(either(strings.Split(m.next(), ","), is, not))
-	case word == "-A" || word == "-m" || word == "--comment" || word == "--reject-with":
-		m.next()
-	case word == "-j" || word == "-g":
-		target := m.next()
-		if m.end = fateOf(target); m.end == fateNone && !slices.Contains([]string{"LOG", "MARK", "CONNMARK", "TCPMSS", "NFLOG", "CT", "NOTRACK"}, target) {
-			m.jump = target
-		}
-		m.words = nil
-	case word != "":
-		m.and(maybe)
-	}
 }

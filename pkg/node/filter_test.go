@@ -2,6 +2,7 @@ package node
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 )
 
@@ -11,7 +12,26 @@ func TestFilter(t *testing.T) {
 	reply.Established = true
 	v6 := FilterPacket{Protocol: "tcp", Src: netip.MustParseAddr("fd00::1"), Dst: netip.MustParseAddr("fd00::2"), DstPort: 80, In: "eth0"}
 	base := func(rules string) string {
-		return "table inet f {\n chain in {\n  type filter hook input priority 0; policy drop;\n" + rules + "\n }\n chain allowed {\n  udp dport 6081 accept\n }\n}"
+		return `table inet f {
+	set nodes {
+		type ipv4_addr
+		flags interval
+		elements = { 172.30.0.1, 172.30.0.5-172.30.0.20 comment "all, but one",
+			     172.30.1.0/24 timeout 1h expires 59m59s }
+	}
+	set others {
+		type ipv4_addr
+	}
+	set ways {
+		typeof ip saddr . udp dport
+		counter
+		elements = { 172.30.0.11 . 6081 counter packets 3 bytes 180 }
+	}
+	map verdicts {
+		type ipv4_addr : verdict
+		elements = { 172.30.0.11 : goto allowed }
+	}
+` + " chain in {\n  type filter hook input priority 0; policy drop;\n" + rules + "\n }\n chain allowed {\n  udp dport 6081 accept\n }\n}"
 	}
 	tests := []struct {
 		rules  string
@@ -36,6 +56,22 @@ func TestFilter(t *testing.T) {
 		{"udp dport 6081 reject with icmp port-unreachable", udp, FilterRejects},
 		{"ip saddr @peers accept", udp, FilterUnsure},
 		{"ip saddr @peers drop\n accept", udp, FilterUnsure},
+		{"ip saddr @nodes accept", udp, FilterPasses},
+		{"ip saddr != @nodes accept", udp, FilterDrops},
+		{"ip saddr @others accept", udp, FilterDrops},
+		{"ip saddr . udp dport @ways accept", udp, FilterPasses},
+		{"ip daddr . udp dport @ways accept", udp, FilterDrops},
+		{"ip saddr . udp dport { 172.30.0.11 . 6080-6090, 172.30.0.12 . 53 } accept", udp, FilterPasses},
+		{"udp dport vmap { 53 : drop, 6081 : accept }", udp, FilterPasses},
+		{"udp dport vmap { 53 : accept, 6081 : jump allowed }", udp, FilterPasses},
+		{"udp dport vmap { 53 : accept }", udp, FilterDrops},
+		{"ct state vmap { invalid : drop, established : accept, related : accept }", reply, FilterPasses},
+		{"ip saddr vmap @verdicts", udp, FilterPasses},
+		{"ip saddr vmap @unlisted\n accept", udp, FilterUnsure},
+		{"iifname . udp dport vmap { \"eth1\" . 6081 : drop, \"eth*\" . 6081 : accept }", udp, FilterPasses},
+		{"ip ttl vmap { 1 : drop }\n accept", udp, FilterUnsure},
+		{"meta mark set 0x1 accept", udp, FilterPasses},
+		{"queue num 1\n accept", udp, FilterUnsure},
 		{"meta l4proto udp accept", udp, FilterPasses},
 		{"limit rate 1/second drop\n accept", udp, FilterUnsure},
 		{"log prefix \"no drop\" accept", udp, FilterPasses},
@@ -92,5 +128,98 @@ func TestSockets(t *testing.T) {
 	}
 	if Receives(sockets, "udp", netip.MustParseAddrPort("10.244.1.5:8080")) {
 		t.Error("a TCP socket receives UDP")
+	}
+}
+
+// TestSources reads rules as nft and iptables-save print them.
+func TestSources(t *testing.T) {
+	packet := func(src, dst string) FilterPacket {
+		return FilterPacket{Protocol: "tcp", Src: netip.MustParseAddr(src), Dst: netip.MustParseAddr(dst), DstPort: 80, In: "ovn0", Out: "br-ex"}
+	}
+	out, inside := packet("10.16.0.11", "203.0.113.10"), packet("10.16.0.11", "100.64.0.9")
+	out6 := packet("fd00:10:16::b", "2001:db8::10")
+	const none = "none"
+	tests := []struct {
+		name, family, rules string
+		packet              FilterPacket
+		want                string
+	}{
+		{"everything", "ip", "masquerade", out, "invalid IP"},
+		{"source", "ip", "ip saddr 10.16.0.0/16 masquerade", out, "invalid IP"},
+		{"other source", "ip", "ip saddr 10.17.0.0/16 masquerade", out, none},
+		{"not to a set", "ip", `ip saddr 10.16.0.0/16 ip daddr != { 10.16.0.0/16, 100.64.0.0/16 } oifname "br-ex" masquerade`, out, "invalid IP"},
+		{"into the set", "ip", `ip saddr 10.16.0.0/16 ip daddr != { 10.16.0.0/16, 100.64.0.0/16 } oifname "br-ex" masquerade`, inside, none},
+		{"range", "ip", "ip daddr { 1.1.1.1, 203.0.113.1-203.0.113.20 } snat to 192.0.2.1", out, "192.0.2.1"},
+		{"out of the range", "ip", "ip daddr 203.0.113.11-203.0.113.20 masquerade", out, none},
+		{"a set that is not listed may hold it", "ip", "ip saddr @pods masquerade", out, "invalid IP"},
+		{"other link", "ip", `oifname "eth1" masquerade`, out, none},
+		{"links", "ip", `iifname "ovn*" oifname { "eth1", "br-ex" } masquerade`, out, "invalid IP"},
+		{"other conditions hold", "ip", "meta mark 0x4000 ct state new masquerade", out, "invalid IP"},
+		{"a return that may be taken", "ip", "meta mark 0x3f0 return\nsnat to 192.0.2.1", out, "192.0.2.1"},
+		{"a return that is taken", "ip", "ip saddr 10.16.0.0/16 return\nsnat to 192.0.2.1", out, none},
+		{"the chain that it jumps to", "ip", "ip saddr 10.16.0.0/16 jump egress", out, "192.0.2.7"},
+		{"family", "ip", "masquerade", out6, none},
+		{"IPv6", "ip6", "ip6 saddr fd00:10:16::/112 ip6 daddr != { fd00:10:16::/112, fd00:100:64::/112 } masquerade", out6, "invalid IP"},
+		{"inet", "inet", "ip6 saddr fd00:10:16::/112 snat ip6 to [2001:db8::1]:1024-2048", out6, "2001:db8::1"},
+		{"inet, other family", "inet", "ip saddr 10.16.0.0/16 snat ip to 1.1.1.1", out6, none},
+		{"addresses", "ip", "snat ip to 192.0.2.1-192.0.2.9", out, "192.0.2.1"},
+		{"ports", "ip", "snat to 192.0.2.1:1024-2048", out, "192.0.2.1"},
+		{"map", "inet", "snat ip to ip saddr map @services", out, "192.0.2.3"},
+		{"not in the map", "inet", "snat ip to ip daddr map @services\nip saddr 10.0.0.0/8 masquerade", out, "invalid IP"},
+		{"map without a name", "ip", "snat to ip saddr map { 10.16.0.11 : 192.0.2.4 }", out, "192.0.2.4"},
+		{"destination", "ip", "dnat to 10.0.0.1", out, none},
+		{"iptables by nft", "ip", `meta l4proto tcp xt match "comment" xt target "MASQUERADE"`, out, "invalid IP"},
+		{"cut off", "ip", "ip saddr", out, none},
+		{"open set", "ip", "ip daddr { 203.0.113.10,", out, none},
+	}
+	for _, test := range tests {
+		text := "table " + test.family + ` nat {
+	map services {
+		type ipv4_addr : ipv4_addr
+		elements = { 10.16.0.10 comment "shop/web" : 192.0.2.2, 10.16.0.11 comment "bank: ledger" : 192.0.2.3 }
+	}
+	chain egress {
+		snat to 192.0.2.7
+	}
+	chain post {
+		type nat hook postrouting priority srcnat; policy accept;
+` + test.rules + "\n}\n}\n"
+		checkSource(t, test.name, parseNFT(text), test.packet, test.want)
+	}
+	for _, test := range []struct {
+		rules string
+		want  string
+	}{
+		{"-A POSTROUTING -s 10.16.0.0/16 -o br+ -j MASQUERADE", "invalid IP"},
+		{"-A POSTROUTING -s 10.16.0.0/16 -o eth1 -j MASQUERADE", none},
+		{"-A POSTROUTING -s 10.16.0.0/16 ! -d 203.0.113.0/24 -j MASQUERADE", none},
+		{"-A POSTROUTING -m mark --mark 0x1 -j SNAT --to-source 192.0.2.1:1024-2048", "192.0.2.1"},
+		{"-A POSTROUTING -j OVN\n-A OVN -d 203.0.113.10 -j SNAT --to-source 192.0.2.5", "192.0.2.5"},
+	} {
+		checkSource(t, test.rules, parseIptables("ip", "*nat\n:POSTROUTING ACCEPT\n:OVN - [0:0]\n"+test.rules+"\nCOMMIT\n"), out, test.want)
+	}
+	ordered := `table ip a {
+ chain late { type nat hook postrouting priority srcnat + 5; policy accept;
+  snat to 192.0.2.2
+ }
+}
+table ip b {
+ chain early {
+  type nat hook postrouting priority 100; policy accept;
+  snat to 192.0.2.1
+ }
+}`
+	checkSource(t, "by priority", parseNFT(strings.Replace(ordered, "late { ", "late {\n", 1)), out, "192.0.2.1")
+}
+
+func checkSource(t *testing.T, name string, chains []Chain, p FilterPacket, want string) {
+	t.Helper()
+	rule, ok := Sources(chains, p)
+	got := rule.To.String()
+	if !ok {
+		got = "none"
+	}
+	if got != want {
+		t.Errorf("%s: %s by %q, want %s", name, got, rule.Rule, want)
 	}
 }

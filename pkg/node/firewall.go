@@ -19,6 +19,19 @@ type Chain struct {
 	Policy   string       `json:"policy,omitempty"`   // "accept", "drop"; base chains only
 	Legacy   bool         `json:"legacy,omitempty"`   // from iptables-legacy: the rules are in its syntax
 	Rules    []FilterRule `json:"rules"`
+	Sets     []Set        `json:"sets,omitempty"` // those of its table that its rules name
+}
+
+// A Set is a named set or map of a packet filter's table.
+type Set struct {
+	Name     string    `json:"name"`
+	Elements []Element `json:"elements"`
+}
+
+// An Element is one of a set, and what it is mapped to if the set is a map.
+type Element struct {
+	Key   string `json:"key"`             // "10.244.1.5", "10.0.0.0/8", "10.244.1.5 . 80"
+	Value string `json:"value,omitempty"` // "172.30.0.200", "drop", "goto services"
 }
 
 // A FilterRule is a rule of a chain, without its counter.
@@ -39,15 +52,20 @@ var legacyTables = []struct{ family, names, save string }{
 func parseNFT(text string) []Chain {
 	var chains []Chain
 	var family, table, rule string
-	in := false // a chain
+	sets := map[string][]Set{} // by table
+	in, inSet := false, false  // a chain, a set
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(strings.TrimSpace(line), " # handle ")
 		words := strings.Fields(line)
 		switch {
 		case len(words) == 0 || words[0] == "#":
-		case rule != "": // the rest of a rule that spans lines
+		case rule != "": // the rest of what spans lines
 			if rule += " " + line; balanced(rule) {
-				chains[len(chains)-1].add(rule)
+				if inSet {
+					sets[family+" "+table] = withElements(sets[family+" "+table], rule)
+				} else {
+					chains[len(chains)-1].add(rule)
+				}
 				rule = ""
 			}
 		case words[0] == "table" && len(words) >= 3 && !in:
@@ -55,9 +73,16 @@ func parseNFT(text string) []Chain {
 		case words[0] == "chain" && len(words) >= 2 && !in:
 			in = true
 			chains = append(chains, Chain{Family: family, Table: table, Name: words[1]})
-		case !in:
+		case (words[0] == "set" || words[0] == "map") && len(words) >= 2 && !in:
+			inSet = true
+			sets[family+" "+table] = append(sets[family+" "+table], Set{Name: words[1]})
 		case words[0] == "}":
-			in = false
+			in, inSet = false, false
+		case inSet && words[0] == "elements" && balanced(line):
+			sets[family+" "+table] = withElements(sets[family+" "+table], line)
+		case inSet && words[0] == "elements":
+			rule = line
+		case !in:
 		case words[0] == "type" && slices.Contains(words, "hook"):
 			chains[len(chains)-1].base(line)
 		case words[0] == "comment" || words[0] == "policy":
@@ -67,7 +92,65 @@ func parseNFT(text string) []Chain {
 			rule = line
 		}
 	}
+	for i := range chains {
+		chains[i].name(sets[chains[i].Family+" "+chains[i].Table])
+	}
 	return chains
+}
+
+// name keeps those sets of the table that the chain's rules name.
+func (c *Chain) name(sets []Set) {
+	for _, s := range sets {
+		if slices.ContainsFunc(c.Rules, func(r FilterRule) bool { return slices.Contains(strings.Fields(r.Text), "@"+s.Name) }) {
+			c.Sets = append(c.Sets, s)
+		}
+	}
+}
+
+// withElements adds "elements = { … }" to the last set.
+func withElements(sets []Set, text string) []Set {
+	_, list, _ := strings.Cut(text, "{")
+	list = strings.TrimSuffix(strings.TrimSpace(list), "}")
+	sets[len(sets)-1].Elements = parseElements(list)
+	return sets
+}
+
+// parseElements reads the elements of a set, without comments, timeouts and counters.
+func parseElements(list string) []Element {
+	var elements []Element
+	for _, text := range splitOutside(list, ',') {
+		words := filterWords(text)
+		var e [2][]string // key and value
+		at := 0
+		for i := 0; i < len(words); i++ {
+			switch words[i] {
+			case "":
+			case ":":
+				at = 1
+			case "comment", "timeout", "expires":
+				i++
+			case "counter":
+				i += 4
+			default:
+				e[at] = append(e[at], words[i])
+			}
+		}
+		if len(e[0]) > 0 {
+			elements = append(elements, Element{strings.Join(e[0], " "), strings.Join(e[1], " ")})
+		}
+	}
+	return elements
+}
+
+// splitOutside splits a text at a character outside quoted text.
+func splitOutside(text string, at rune) []string {
+	quoted := false
+	return strings.FieldsFunc(text, func(c rune) bool {
+		if c == '"' {
+			quoted = !quoted
+		}
+		return c == at && !quoted
+	})
 }
 
 // balanced reports whether every brace outside quoted text is closed.

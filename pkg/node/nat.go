@@ -18,8 +18,8 @@ var natActions = map[string]string{
 	"MASQUERADE": "masquerade", "SNAT": "snat", "DNAT": "dnat", "REDIRECT": "redirect", "NETMAP": "dnat",
 }
 
-// natRules finds the translating rules in a packet filter's chains.
-func natRules(chains []Chain) []NATRule {
+// NATRules finds the translating rules in a packet filter's chains.
+func NATRules(chains []Chain) []NATRule {
 	var rules []NATRule
 	for _, c := range chains {
 		for _, r := range c.Rules {

@@ -12,8 +12,6 @@ func (l *local) Route(context.Context, RouteQuery) (*Route, error) { return nil,
 
 func (l *local) Pod(context.Context, string) (*PodNet, error) { return nil, unavailable(notLinux) }
 
-func (l *local) NAT(context.Context) ([]NATRule, error) { return nil, unavailable(notLinux) }
-
 func (l *local) change(func(NetworkWriter) error) error { return unavailable(notLinux) }
 
 func (l *local) Firewall(context.Context) ([]Chain, error) { return nil, unavailable(notLinux) }

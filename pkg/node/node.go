@@ -52,9 +52,6 @@ type Host interface {
 	// Route asks the kernel where it would send a packet. Blackhole,
 	// unreachable, prohibit and "none" are results, not errors.
 	Route(ctx context.Context, q RouteQuery) (*Route, error)
-	// NAT lists the host's own rules that may translate a packet's
-	// addresses. An error means unknown, an empty list means none.
-	NAT(ctx context.Context) ([]NATRule, error)
 	// ReadFile reads a file of at most 16 MiB below the host's root. /proc and /sys are the kernel's; /proc/net
 	// and /proc/sys/net are those of the host's own network.
 	ReadFile(ctx context.Context, path string) ([]byte, error)

@@ -162,12 +162,6 @@ func (o *offline) savedRoute(dir string, q RouteQuery) (*Route, error) {
 	return saved.Route, nil
 }
 
-func (o *offline) NAT(context.Context) ([]NATRule, error) {
-	var rules []NATRule
-	err := o.readJSON(natFile, "`nft list ruleset` on the node tells", &rules)
-	return rules, err
-}
-
 func (o *offline) ReadFile(_ context.Context, name string) ([]byte, error) {
 	if o.tree.Has(path.Join(o.dir, absentFile(archive.HostFile(name)))) {
 		return nil, fmt.Errorf("%s on %s: %w", name, o.Name(), fs.ErrNotExist)

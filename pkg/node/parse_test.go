@@ -82,7 +82,7 @@ func FuzzPortDesc(f *testing.F) {
 // The rules of iptables: as nft shows them when they are its own, and as
 // iptables-save does when they are not.
 func TestParseIptables(t *testing.T) {
-	nft := natRules(parseNFT(`table ip nat { # handle 1
+	nft := NATRules(parseNFT(`table ip nat { # handle 1
 	chain POSTROUTING { # handle 2
 		type nat hook postrouting priority srcnat; policy accept;
 		oifname "eth0" counter packets 3 bytes 180 masquerade  # handle 3
@@ -100,7 +100,7 @@ func TestParseIptables(t *testing.T) {
 	if diff := cmp.Diff(want, nft); diff != "" {
 		t.Errorf("nft (-want +got):\n%s", diff)
 	}
-	legacy := natRules(parseIptables("ip6", `*nat
+	legacy := NATRules(parseIptables("ip6", `*nat
 :PREROUTING ACCEPT [0:0]
 -A PREROUTING -d fd00::1/128 -p tcp -m tcp --dport 80 -j DNAT --to-destination [fd00::2]:8080
 -A KUBE-X -m comment --comment "-j SNAT" -j RETURN

@@ -31,7 +31,7 @@ func (p *PodNet) Route(ctx context.Context, q RouteQuery) (*Route, error) {
 }
 
 // NAT lists the rules there that may translate a packet's addresses. Known is false if the packet filter is unknown.
-func (p *PodNet) NAT() (rules []NATRule, known bool) { return natRules(p.Firewall), p.Firewall != nil }
+func (p *PodNet) NAT() (rules []NATRule, known bool) { return NATRules(p.Firewall), p.Firewall != nil }
 
 // podLink returns why a link leads to no readable namespace, nil if it does.
 func podLink(l *Link) error {

@@ -129,12 +129,6 @@ func (r *recorder) Route(ctx context.Context, q RouteQuery) (*Route, error) {
 	return route, err
 }
 
-func (r *recorder) NAT(ctx context.Context) ([]NATRule, error) {
-	rules, err := r.Host.NAT(ctx)
-	r.keepJSON(natFile, "rules that translate addresses", rules, err)
-	return rules, err
-}
-
 func (r *recorder) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	b, err := r.Host.ReadFile(ctx, name)
 	r.keepFile(archive.HostFile(name), "file "+name, withoutSecrets(b), err)

@@ -32,7 +32,6 @@ func offline(t *testing.T, dir string) node.Host {
 type answers struct {
 	Rows     vswitchRows
 	Network  *node.Network
-	NAT      []node.NATRule
 	Pod      *node.PodNet
 	Dumps    map[node.DumpKind]string
 	Replies  []string
@@ -52,8 +51,6 @@ func ask(t *testing.T, h node.Host, pod string) (a answers) {
 	var err error
 	a.Rows = rows(t, h)
 	a.Network, err = h.Network(t.Context())
-	must(err)
-	a.NAT, err = h.NAT(t.Context())
 	must(err)
 	a.Dumps = map[node.DumpKind]string{}
 	for _, kind := range []node.DumpKind{node.TLVMap, node.Groups, node.Ports} {
@@ -145,7 +142,7 @@ func TestNotRecorded(t *testing.T) {
 		"conf.db":               func() error { _, err := h.Vswitch(t.Context()); return err },
 		"network.json":          func() error { _, err := h.Network(t.Context()); return err },
 		"ip route get 10.0.0.1": func() error { _, err := h.Route(t.Context(), q); return err },
-		"nft list ruleset":      func() error { _, err := h.NAT(t.Context()); return err },
+		"nft list ruleset":      func() error { _, err := h.Firewall(t.Context()); return err },
 		"tlv-map-br-int.txt":    func() error { _, err := h.Dump(t.Context(), "br-int", node.TLVMap); return err },
 		"flows-br-int.txt":      func() error { _, err := h.Dump(t.Context(), "br-int", node.Flows); return err },
 		"ofproto/trace br-int x": func() error {
@@ -258,15 +255,15 @@ func TestOfflineForged(t *testing.T) {
 	write(t, names[0], `["ovs-vswitchd","fdb/show"]`+"\nx\n")
 	_, err := offline(t, dir).Control(t.Context(), "ovs-vswitchd", "version")
 	wantError(t, err, "another request")
-	for _, name := range []string{"network.json", "nat.json", "conf.db"} {
+	for _, name := range []string{"network.json", "firewall.json", "conf.db"} {
 		write(t, filepath.Join(dir, name), "\x00{[")
 	}
 	h := offline(t, dir)
 	if n, err := h.Network(t.Context()); err == nil {
 		t.Errorf("network of nonsense: %v", n)
 	}
-	if n, err := h.NAT(t.Context()); err == nil {
-		t.Errorf("translation of nonsense: %v", n)
+	if n, err := h.Firewall(t.Context()); err == nil {
+		t.Errorf("packet filter of nonsense: %v", n)
 	}
 	if db, err := h.Vswitch(t.Context()); err == nil {
 		t.Errorf("rows of nonsense: %v", db)

@@ -324,32 +324,16 @@ func answeredErrno(text string) syscall.Errno {
 	return 0
 }
 
-func (r *remote) NAT(ctx context.Context) ([]NATRule, error) {
-	chains, err := r.firewall(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("address translation: %w", err)
-	}
-	return natRules(chains), nil
-}
-
 func (r *remote) Firewall(ctx context.Context) ([]Chain, error) {
-	chains, err := r.firewall(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("packet filter: %w", err)
-	}
-	return chains, nil
-}
-
-func (r *remote) firewall(ctx context.Context) ([]Chain, error) {
 	out, err := r.part(ctx, "nft", "nft")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("packet filter: %w", err)
 	}
 	chains := parseNFT(string(out))
 	for _, t := range legacyTables {
 		out, err := r.part(ctx, "legacy-"+t.family, t.save)
 		if err != nil {
-			return nil, fmt.Errorf("there are %s rules that nft does not show: %w", t.family, err)
+			return nil, fmt.Errorf("packet filter: there are %s rules that nft does not show: %w", t.family, err)
 		}
 		chains = append(chains, parseIptables(t.family, string(out))...)
 	}

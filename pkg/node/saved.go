@@ -17,7 +17,6 @@ const (
 	confDB      = "conf.db"   // ovsdb-client backup
 	confJSON    = "conf.json" // ovsdb-client dump -f json
 	networkFile = "network.json"
-	natFile     = "nat.json"
 )
 
 // controlFile names a saved reply's file; refused is for a *ControlError.

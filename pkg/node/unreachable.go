@@ -27,7 +27,6 @@ func (u unreachable) Control(context.Context, string, string, ...string) (string
 func (u unreachable) Dump(context.Context, string, DumpKind) (string, error)    { return "", u.fail() }
 func (u unreachable) Network(context.Context) (*Network, error)                 { return nil, u.fail() }
 func (u unreachable) Route(context.Context, RouteQuery) (*Route, error)         { return nil, u.fail() }
-func (u unreachable) NAT(context.Context) ([]NATRule, error)                    { return nil, u.fail() }
 func (u unreachable) ReadFile(context.Context, string) ([]byte, error)          { return nil, u.fail() }
 func (u unreachable) Pod(context.Context, string) (*PodNet, error)              { return nil, u.fail() }
 func (u unreachable) Dirs(context.Context) (Dirs, error)                        { return Dirs{}, u.fail() }

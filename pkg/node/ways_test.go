@@ -253,11 +253,11 @@ func TestNATBothWays(t *testing.T) {
 		{Family: "ip6", Table: "ovnctl-test", Chain: "post", Hook: "postrouting", Action: "snat", Text: "ip6 saddr fd00::/8 snat to fd99::1"},
 	}
 	for _, h := range []node.Host{local(t, "node1"), remote(t, "node1")} {
-		rules, err := h.NAT(t.Context())
+		chains, err := h.Firewall(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		rules = slices.DeleteFunc(rules, func(r node.NATRule) bool { return r.Table != "ovnctl-test" })
+		rules := slices.DeleteFunc(node.NATRules(chains), func(r node.NATRule) bool { return r.Table != "ovnctl-test" })
 		if diff := cmp.Diff(want, rules); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", h.Origin(), diff)
 		}
@@ -275,7 +275,7 @@ func TestWithoutTools(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = exec.Command(enter, "node1", "nft", "delete table inet other").Run() }) // behind it PATH is whole again
 	t.Setenv("PATH", t.TempDir())
-	if rules, err := h.NAT(t.Context()); !errors.Is(err, node.ErrUnavailable) {
+	if rules, err := h.Firewall(t.Context()); !errors.Is(err, node.ErrUnavailable) {
 		t.Errorf("translation: %v, %v, want ErrUnavailable", rules, err)
 	}
 	flows, err := h.Dump(t.Context(), "br-int", node.Flows)

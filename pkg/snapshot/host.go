@@ -79,11 +79,6 @@ func (h *Host) Pod(link string) (*node.PodNet, error) {
 	return read(&h.memo, question{"pod", link}, func() (*node.PodNet, error) { return h.node.Host.Pod(h.d.ctx, link) })
 }
 
-// NAT returns the host's own rules that may translate addresses.
-func (h *Host) NAT() ([]node.NATRule, error) {
-	return read(&h.memo, question{what: "nat"}, func() ([]node.NATRule, error) { return h.node.Host.NAT(h.d.ctx) })
-}
-
 // Flows returns the flow table of a bridge.
 func (h *Host) Flows(bridge string) ([]openflow.FlowEntry, error) {
 	return dump[openflow.FlowEntry](h, bridge, node.Flows)

@@ -165,8 +165,8 @@ func (h *hostStep) unheard(ctx context.Context) bool {
 	if h.replying || h.carries != nil || protocol != "tcp" && protocol != "udp" {
 		return false
 	}
-	rules, err := h.node.Host.NAT(ctx)
-	redirected := slices.ContainsFunc(rules, func(r node.NATRule) bool { return r.Action == "dnat" || r.Action == "redirect" })
+	chains, err := h.node.Host.Firewall(ctx)
+	redirected := slices.ContainsFunc(node.NATRules(chains), func(r node.NATRule) bool { return r.Action == "dnat" || r.Action == "redirect" })
 	if err != nil || redirected {
 		return false
 	}
@@ -293,30 +293,30 @@ func (h *hostStep) toHost(ctx context.Context) {
 	h.out.next = at
 }
 
-// translate gives a forwarded packet the source address that the host's NAT rules may set.
+// translate gives a forwarded packet the source address that the host's packet filter may set.
 func (h *hostStep) translate(ctx context.Context, net *node.Network, route *node.Route) {
-	rules, err := h.node.Host.NAT(ctx)
+	chains, err := h.node.Host.Firewall(ctx)
 	if err != nil {
 		h.step("nat", route.Dev, "the host's NAT rules could not be read: "+err.Error())
 		return
 	}
-	for _, rule := range rules {
-		if !sourceRule(rule, h.tuple, h.link, route.Dev) {
-			continue
-		}
-		source := target(rule)
-		if !source.IsValid() {
-			source = masqueraded(net, route, h.tuple.Src)
-		}
-		now := h.tuple
-		if source.IsValid() {
-			now.Src = source
-		}
-		h.step("nat", rule.Text, fmt.Sprintf("may change the source to %s", now.Src))
-		h.ct.Commit(h.zone, h.tuple, now)
-		h.tuple = now
+	p := filterPacket(h.tuple, h.replying)
+	p.In, p.Out = h.link, route.Dev
+	rule, ok := node.Sources(chains, p)
+	if !ok {
 		return
 	}
+	source := rule.To
+	if !source.IsValid() {
+		source = masqueraded(net, route, h.tuple.Src)
+	}
+	now := h.tuple
+	if source.IsValid() {
+		now.Src = source
+	}
+	h.step("nat", rule.Rule, fmt.Sprintf("may change the source to %s", now.Src))
+	h.ct.Commit(h.zone, h.tuple, now)
+	h.tuple = now
 }
 
 // masqueraded returns a masqueraded packet's source address: the one that the host prefers on the link.

@@ -198,7 +198,7 @@ func routeMissing(p *doctor.Pass, n *doctor.Node, g *facts.PodLink, pods facts.P
 
 // snatMissing reports each IP version of the pods that the host does not translate.
 func snatMissing(p *doctor.Pass, n *doctor.Node, g *facts.PodLink) {
-	rules, err := n.NAT()
+	chains, err := n.Firewall()
 	if err != nil {
 		if !errors.Is(err, node.ErrUnavailable) || n.Local {
 			p.Unknown(doctor.NodeObject(n.Name), err)
@@ -207,7 +207,7 @@ func snatMissing(p *doctor.Pass, n *doctor.Node, g *facts.PodLink) {
 	}
 	for _, version := range []struct{ family, label, reason string }{{"ip", "IPv4", "no-snat-ipv4"}, {"ip6", "IPv6", "no-snat-ipv6"}} {
 		pods := slices.IndexFunc(g.Pods, func(x facts.PodNetwork) bool { return x.Prefix.Addr().Is6() == (version.family == "ip6") })
-		translated := slices.ContainsFunc(rules, func(r node.NATRule) bool {
+		translated := slices.ContainsFunc(node.NATRules(chains), func(r node.NATRule) bool {
 			return (r.Family == version.family || r.Family == "inet") && (r.Action == "masquerade" || r.Action == "snat")
 		})
 		if pods < 0 || translated {

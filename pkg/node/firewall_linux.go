@@ -12,16 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func (l *local) NAT(ctx context.Context) ([]NATRule, error) {
-	chains, err := l.firewall(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("address translation of %s: %w", l.Name(), err)
-	}
-	return natRules(chains), nil
-}
-
-func (l *local) Firewall(ctx context.Context) ([]Chain, error) {
-	chains, err := l.firewall(ctx)
+func (l *local) Firewall(ctx context.Context) (chains []Chain, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
+	defer cancel()
+	err = l.inside(func() error {
+		chains, err = readFirewall(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("packet filter of %s: %w", l.Name(), err)
 	}
@@ -34,16 +31,6 @@ func noTables() bool {
 	req.AddRawData([]byte{unix.AF_UNSPEC, unix.NFNETLINK_V0, 0, 0}) // struct nfgenmsg
 	tables, err := req.Execute(unix.NETLINK_NETFILTER, 0)
 	return err == nil && len(tables) == 0
-}
-
-func (l *local) firewall(ctx context.Context) (chains []Chain, err error) {
-	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
-	defer cancel()
-	err = l.inside(func() error {
-		chains, err = readFirewall(ctx)
-		return err
-	})
-	return chains, err
 }
 
 func readFirewall(ctx context.Context) ([]Chain, error) {
