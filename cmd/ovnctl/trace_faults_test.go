@@ -82,12 +82,25 @@ func (f fault) during(t *testing.T, l *lab.Lab, do func(ctx context.Context, d *
 		if _, err := l.Run(ctx, f.on, "sh", "-ec", f.mends); err != nil {
 			t.Fatal(err)
 		}
+		forget(ctx, t, l)
 		settle(ctx, t, l)
 	}()
+	forget(ctx, t, l)
 	if !f.still {
 		settle(ctx, t, l)
 	}
 	do(ctx, &traceDraw{lab: l})
+}
+
+// forget has the switches forget the datapath flows that they made before a change: not every change of a host's addresses,
+// routes and neighbours has them looked at again, and packets keep them alive.
+func forget(ctx context.Context, t *testing.T, l *lab.Lab) {
+	t.Helper()
+	for _, n := range l.Topology.Nodes {
+		if _, err := l.Run(ctx, n.Name, "ovs-appctl", "revalidator/purge"); err != nil {
+			t.Log(err) // it may be the fault that there is none to forget
+		}
+	}
 }
 
 // settle waits until what was changed is in the flows of every node.

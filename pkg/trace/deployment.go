@@ -99,8 +99,11 @@ func (d *deployment) endpoint(text string, m topology.Match, a netip.Addr) journ
 		if m.Port.Switch != nil {
 			e.Datapath = m.Port.Switch.Name
 		}
-		if n := d.cluster.Node(m.Port.Chassis); n != nil && m.Port.Chassis != "" {
+		switch n := d.cluster.Node(m.Port.Chassis); {
+		case n != nil && m.Port.Chassis != "":
 			e.Node = n.Name
+		case len(m.Port.Interfaces) == 1: // that no ovn-controller has claimed
+			e.Node = m.Port.Interfaces[0].Node
 		}
 	}
 	return e
