@@ -38,6 +38,7 @@ type faultAsk struct {
 	rare   bool // only some of the packets meet it
 	length int  // of the packets, echo requests, Ethernet header included; 0: small ones
 	lost   bool // the packets are lost although says is another outcome
+	past   bool // the host's kernel takes the reply past Open vSwitch, at a link that is not on the path
 	code   int  // the exit code where it is not that of the outcome
 	// should is what the logical flows say; empty: that is not looked at.
 	should journey.Outcome
