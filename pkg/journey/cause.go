@@ -100,6 +100,7 @@ const (
 	FlowsTie         CauseKind = "flows-tie"     // and do different things
 	PathTooLong      CauseKind = "path-too-long" // for the engine
 	FlowDrops        CauseKind = "flow-drops"
+	ConnectionUnseen CauseKind = "connection-unseen" // conntrack finds the packet invalid: it saw no packet that began the connection
 	FlowEnds         CauseKind = "flow-ends"
 	NoLogicalFlow    CauseKind = "no-logical-flow"
 	NothingSendsItOn CauseKind = "nothing-sends-it-on"

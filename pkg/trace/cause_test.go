@@ -74,6 +74,7 @@ func TestCauses(t *testing.T) {
 		{journey.Cause{Kind: journey.FlowsTie, Datapath: `switch "s1"`, Table: "ingress table 3", Detail: "2 flows of priority 5 match"}, `which logical flow it hits in ingress table 3 of switch "s1" is undefined: 2 flows of priority 5 match, and they do different things`, port},
 		{journey.Cause{Kind: journey.PathTooLong, Detail: "the packet passes too many tables"}, "the packet passes too many tables", port},
 		{journey.Cause{Kind: journey.FlowDrops, Detail: "ip4"}, `logical flow "ip4" drops it`, port},
+		{journey.Cause{Kind: journey.ConnectionUnseen, Node: "node1"}, "conntrack finds it invalid: it did not see the connection begin", "ovs-appctl dpctl/dump-conntrack  # on node1"},
 		{journey.Cause{Kind: journey.FlowEnds, Detail: "ip4"}, `logical flow "ip4" does not send it on`, port},
 		{journey.Cause{Kind: journey.NoLogicalFlow, Datapath: `switch "s1"`, Table: "ingress table 3"}, `no logical flow of switch "s1" matches it in ingress table 3`, port},
 		{journey.Cause{Kind: journey.NothingSendsItOn}, "nothing sends it on", port},

@@ -156,6 +156,10 @@ func beneath(v journey.Verdict) string {
 		return "ovs-appctl dpctl/ct-get-limits"
 	case journey.PortBlocked:
 		return cause.Shell("ovs-ofctl", "show", c.Bridge)
+	case journey.ConnectionUnseen:
+		if v.Node != "" {
+			return "ovs-appctl dpctl/dump-conntrack"
+		}
 	case journey.TunnelNotTaken:
 		return "ovs-appctl tnl/ports/show -v"
 	case journey.SameMAC:

@@ -136,6 +136,8 @@ func (r *run) dropCause(p location, last ovs.Step, step journey.Step, leaf ovs.L
 	switch {
 	case step.Object != nil && step.Object.Kind == "ACL":
 		c.Kind = journey.Denied
+	case strings.Contains(step.Stage, "_acl") && leaf.Packet.Uint("ct_state")&uint64(packet.CTInvalid) != 0:
+		c.Kind = journey.ConnectionUnseen
 	case r.withoutBackends(step.Object, t):
 		c.Kind, c.Detail = journey.NoBackends, joinPort(t.Dst, t.DstPort)
 	case step.Logical == nil && step.Pipeline == "physical" && r.notMapped(&c, p, leaf):

@@ -201,6 +201,9 @@ func (e *Explainer) byACL(ctx context.Context, s *stop) {
 			break // an ACL let it pass its tier: none denied it
 		}
 	}
+	if p := s.packet(); s.kind == journey.NotAllowed && p.Uint("ct_state")&uint64(packet.CTInvalid) != 0 {
+		s.kind = journey.ConnectionUnseen
+	}
 	s.port = portAt(s.visit)
 }
 

@@ -38,6 +38,7 @@ var words = map[journey.CauseKind]string{
 	journey.FlowsTie:         "which logical flow it hits in {table} of {datapath} is undefined: {detail}, and they do different things",
 	journey.PathTooLong:      "{detail}",
 	journey.FlowDrops:        "logical flow \"{detail}\" drops it",
+	journey.ConnectionUnseen: "conntrack finds it invalid: it did not see the connection begin",
 	journey.FlowEnds:         "logical flow \"{detail}\" does not send it on",
 	journey.NoLogicalFlow:    "no logical flow of {datapath} matches it in {table}",
 	journey.NothingSendsItOn: "nothing sends it on",
