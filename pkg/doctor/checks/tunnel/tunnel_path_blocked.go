@@ -129,7 +129,7 @@ func byPlace(lost []trace.Loss) [][]trace.Loss {
 }
 
 // follows reports whether a loss is what another one leads to: a bridge whose uplink is in a VLAN receives packets with
-// its tag, and one that shares its MAC address, or floods, learns addresses where they are not.
+// its tag, one whose own port is sends them to others with it, and one that shares its MAC address, or floods, learns addresses where they are not.
 func follows(l trace.Loss, lost []trace.Loss) bool {
 	switch l.Because.Kind {
 	case journey.VLANUnknown, journey.LeavesInVLAN, journey.OVSDrops, journey.NothingSendsItOn, journey.NotForHost, journey.TunnelNotTaken, journey.WrongNeighbour, journey.OpenFlowDrops:
@@ -137,7 +137,11 @@ func follows(l trace.Loss, lost []trace.Loss) bool {
 		return false
 	}
 	return slices.ContainsFunc(lost, func(root trace.Loss) bool {
-		switch c := root.Because; c.Kind {
+		c := root.Because
+		if c.Kind == journey.VLANMismatch && l.Because.Kind == journey.VLANUnknown && c.Node == l.From && c.Detail == l.Because.Detail {
+			return true // what the tagged port sends
+		}
+		switch c.Kind {
 		case journey.VLANMismatch, journey.BondDown:
 			return c.Node == l.Because.Node && (c.Bridge == l.Because.Bridge || l.Because.Bridge == "")
 		case journey.PortBlocked:
