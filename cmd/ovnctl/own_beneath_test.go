@@ -72,12 +72,13 @@ func lateFaults(l *lab.Lab) []fault {
 		acl("mask that leaves the gateway outside", "set Logical_Router_Port rtoe-GR_node1 networks='[\"172.30.0.111/28\",\"fd00:172:30::111/64\"]'", "set Logical_Router_Port rtoe-GR_node1 networks='[\"172.30.0.111/24\",\"fd00:172:30::111/64\"]'", q("icmp", "shop/client", "internet", "")),
 		{name: "limit of a conntrack zone", on: "node1", still: true, breaks: "ovs-appctl dpctl/ct-set-limits zone=" + zone + ",limit=1; " + connect, mends: "ovs-appctl dpctl/ct-del-limits zone=" + zone + "; ovs-appctl dpctl/flush-conntrack",
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web", "has reached its limit").isDropped(), q("tcp", "shop/web-1", "shop/web-3", "")}},
-		{name: "default limit of conntrack zones", on: "node1", still: true, breaks: "ovs-appctl dpctl/ct-set-limits default=1; " + connect, mends: "ovs-appctl dpctl/ct-set-limits default=0; ovs-appctl dpctl/flush-conntrack",
+		// ovs-vswitchd 3.1 cannot delete a default, and with one of 0 its userspace datapath admits nothing, though it reads as unlimited.
+		{name: "default limit of conntrack zones", on: "node1", still: true, breaks: "ovs-appctl dpctl/ct-set-limits default=1; " + connect, mends: "ovs-appctl dpctl/ct-set-limits default=1000000; ovs-appctl dpctl/flush-conntrack",
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web", "has reached its limit").isDropped()}},
 		{name: "BFD session of a route down", on: "central", breaks: "ovn-nbctl lr-route-del GR_node1 0.0.0.0/0; ovn-nbctl --bfd lr-route-add GR_node1 0.0.0.0/0 172.30.0.1 rtoe-GR_node1; sleep 3", mends: "ovn-nbctl lr-route-del GR_node1 0.0.0.0/0; ovn-nbctl lr-route-add GR_node1 0.0.0.0/0 172.30.0.1 rtoe-GR_node1; ovn-nbctl --all destroy BFD",
 			asks: []faultAsk{q("icmp", "shop/client", "internet", "no route to 203.0.113.10")}},
 		{name: "meter of the bridge", on: "node1", still: true, breaks: "ovs-ofctl -O OpenFlow13 add-meter br-ex meter=1,kbps,band=type=drop,rate=1; ovs-ofctl -O OpenFlow13 add-flow br-ex priority=500,ip,actions=meter:1,NORMAL", mends: "ovs-ofctl -O OpenFlow13 del-flows br-ex ip; ovs-ofctl -O OpenFlow13 del-meters br-ex" + purge + healed,
-			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "a rate within meter 1 of br-ex on node1").with("--sb", l.SB()).delivered(exitOK)}},
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "a rate within meter 1 of br-ex on node1").with("--sb", l.SB()).delivered(exitOK).sometimes()}},
 		acl("DSCP", "qos-add node1 from-lport 100 'inport == \"shop_client\"' dscp=46 -- acl-add node2 to-lport 1500 'outport == \"shop_web-2\" && ip.dscp == 46' drop", "qos-del node1 -- acl-del node2 to-lport 1500 'outport == \"shop_web-2\" && ip.dscp == 46'", q("tcp", "shop/client", "shop/web-2", "ip.dscp == 46")),
 	}
 }
