@@ -98,8 +98,8 @@ func (f fault) during(t *testing.T, l *lab.Lab, do func(ctx context.Context, d *
 func forget(ctx context.Context, t *testing.T, l *lab.Lab) {
 	t.Helper()
 	for _, n := range l.Topology.Nodes {
-		if _, err := l.Run(ctx, n.Name, "ovs-appctl", "revalidator/purge"); err != nil {
-			t.Log(err) // it may be the fault that there is none to forget
+		if _, err := l.Run(ctx, n.Name, "ovs-appctl", "--timeout=2", "revalidator/purge"); err != nil {
+			t.Log(err) // it may be the fault that ovs-vswitchd does not answer
 		}
 	}
 }
