@@ -47,7 +47,7 @@ func TestTraceObserve(t *testing.T) {
 		{name: "missing flow", on: "node2", breaks: noOutput, mends: outputBack, ask: ask(l, "icmp", "shop/client", "shop/web-2", ""),
 			verdict: journey.Dropped, result: journey.Confirmed, node: "node2", sentence: "no further"},
 		noTunnel, noTunnel6,
-		{name: "pod", on: "shop/web-2", breaks: "nft add table inet f; nft 'add set inet f s { type ipv4_addr; elements = { 10.244.1.6 } }'; nft 'add chain inet f c { type filter hook input priority 0; }'; nft add rule inet f c ip saddr @s drop", mends: "nft delete table inet f", ask: ask(l, "icmp", "shop/client", "shop/web-2", ""), // trace does not read sets
+		{name: "pod", on: "shop/web-2", breaks: "nft add table inet f; nft 'add chain inet f c { type filter hook input priority 0; }'; nft add rule inet f c ip saddr 10.244.1.6 meta length 20-1500 drop", mends: "nft delete table inet f", ask: ask(l, "icmp", "shop/client", "shop/web-2", ""), // trace does not judge by lengths
 			verdict: journey.Delivered, result: journey.Refuted, reply: true, node: "node2", sentence: "sent no reply", next: "kubectl -n shop exec web-2"},
 		{name: "uplink", on: "node1", breaks: "ovs-ofctl add-flow br-ex priority=60000,icmp,nw_dst=203.0.113.10,actions=drop", mends: "ovs-ofctl --strict del-flows br-ex priority=60000,icmp,nw_dst=203.0.113.10",
 			ask: ask(l, "icmp", "shop/client", "internet", ""), verdict: journey.Dropped, result: journey.Confirmed, node: "node1", sentence: "bridge br-ex"},
