@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
-	"github.com/ovnctl/ovnctl/internal/lab/labtest"
-	"github.com/ovnctl/ovnctl/internal/turn"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 )
 
@@ -23,28 +21,17 @@ type owed struct{ check, object, reason string }
 // name what was broken, and must be silent about what is legal. Each run makes a twelfth of the faults, chosen by
 // OVNCTL_TURN; OVNCTL_FAULTS=all makes all.
 func TestDoctorBeneath(t *testing.T) {
-	makes := turn.Takes(t, 12)
-	l := labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
 	owing, found := 0, 0
-	faults := append(allBeneath(l), doctorFaults(l)...)
-	for i := range faults {
-		f := faults[i]
-		if !makes(i) {
-			continue
-		}
+	all := func(l *lab.Lab) []fault { return append(allBeneath(l), doctorFaults(l)...) }
+	eachFault(t, 12, all, func(t *testing.T, l *lab.Lab, f fault) {
 		want := beneathFound[f.name]
 		if want.check != "" || slices.Contains(beneathMissed, f.name) {
 			owing++
 		}
-		if !t.Run(f.name, func(t *testing.T) {
-			if f.examine(t, l, want) {
-				found++
-			}
-		}) { // what it left behind is not the next one's
-			l = labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
-			faults = append(allBeneath(l), doctorFaults(l)...)
+		if f.examine(t, l, want) {
+			found++
 		}
-	}
+	})
 	t.Logf("found %d of %d", found, owing)
 }
 

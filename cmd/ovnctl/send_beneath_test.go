@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
-	"github.com/ovnctl/ovnctl/internal/lab/labtest"
-	"github.com/ovnctl/ovnctl/internal/turn"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 )
 
@@ -21,32 +19,20 @@ import (
 // the lab's own, whatever the trace says, and the exit code that of the result. Each run makes a sixteenth of the faults,
 // chosen by OVNCTL_TURN; OVNCTL_FAULTS=all makes all.
 func TestSendBeneath(t *testing.T) {
-	makes := turn.Takes(t, 16)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	putInPath(t, asOvnctl+"=1 exec "+self+` "$@"`)
-	l := labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
-	faults := allBeneath(l)
-	for i := range faults {
-		f := faults[i]
-		if !makes(i) {
-			continue
-		}
-		if !t.Run(f.name, func(t *testing.T) {
-			f.during(t, l, func(ctx context.Context, d *traceDraw) {
-				for _, a := range f.asks {
-					if a.where != "vip" && !a.rare { // of which one packet says nothing about the next
-						a.send(ctx, t, d)
-					}
+	eachFault(t, 16, allBeneath, func(t *testing.T, l *lab.Lab, f fault) {
+		f.during(t, l, func(ctx context.Context, d *traceDraw) {
+			for _, a := range f.asks {
+				if a.where != "vip" && !a.rare { // of which one packet says nothing about the next
+					a.send(ctx, t, d)
 				}
-			})
-		}) { // what it left behind is not the next one's
-			l = labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
-			faults = allBeneath(l)
-		}
-	}
+			}
+		})
+	})
 }
 
 // send compares what became of ovnctl's packets with the lab's own, once more where they differ: neighbours are learned

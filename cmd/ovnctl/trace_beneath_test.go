@@ -17,17 +17,23 @@ import (
 // be what packets do, and its cause must name what was broken; what no node's state shows must be among the assumptions.
 // Each run makes an eighth of the faults, chosen by OVNCTL_TURN; OVNCTL_FAULTS=all makes all.
 func TestTraceBeneath(t *testing.T) {
-	makes := turn.Takes(t, 8)
+	eachFault(t, 8, allBeneath, func(t *testing.T, l *lab.Lab, f fault) { f.try(t, l) })
+}
+
+// eachFault takes one of so many parts of the faults, those whose turn it is, on a lab of its own.
+func eachFault(t *testing.T, parts int, on func(*lab.Lab) []fault, try func(*testing.T, *lab.Lab, fault)) {
+	t.Helper()
+	makes := turn.Takes(t, parts)
 	l := labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
-	faults := allBeneath(l)
+	faults := on(l)
 	for i := range faults {
 		f := faults[i]
 		if !makes(i) {
 			continue
 		}
-		if !t.Run(f.name, func(t *testing.T) { f.try(t, l) }) { // what it left behind is not the next one's
+		if !t.Run(f.name, func(t *testing.T) { try(t, l, f) }) { // what it left behind is not the next one's
 			l = labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
-			faults = allBeneath(l)
+			faults = on(l)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -51,51 +50,6 @@ func Filter(chains []Chain, p FilterPacket, hooks ...string) (v FilterVerdict, b
 		}
 	}
 	return v, by
-}
-
-// A SourceNAT is a rule that may change the source of packets.
-type SourceNAT struct {
-	Rule string     // as nft(8) or iptables-save(8) lists it
-	To   netip.Addr // the first that it may change it to; not valid for masquerading
-}
-
-// Sources finds the rule by which a packet filter may change a packet's source: the first that matches it, conditions apart
-// that its text does not decide, such as marks.
-func Sources(chains []Chain, p FilterPacket) (SourceNAT, bool) {
-	var bases []*Chain
-	for i := range chains {
-		if c := &chains[i]; c.Type == "nat" && c.Hook == "postrouting" && c.sees(p) {
-			bases = append(bases, c)
-		}
-	}
-	slices.SortStableFunc(bases, func(a, b *Chain) int { return cmp.Compare(a.order(), b.order()) })
-	for _, c := range bases {
-		w := filterWalk{chains: chains, packet: p}
-		if w.chain(c, 0); w.source != nil {
-			return *w.source, true
-		}
-	}
-	return SourceNAT{}, false
-}
-
-// priorities are the names that nft(8) gives them.
-var priorities = map[string]int{"raw": -300, "mangle": -150, "dstnat": -100, "filter": 0, "security": 50, "srcnat": 100}
-
-// order returns a base chain's priority as a number.
-func (c *Chain) order() int {
-	words := strings.Fields(c.Priority)
-	if len(words) == 0 {
-		return priorities["srcnat"] // of iptables' table nat
-	}
-	n, ok := priorities[words[0]]
-	if !ok {
-		n, _ = strconv.Atoi(words[0])
-	}
-	if len(words) == 3 {
-		by, _ := strconv.Atoi(words[1] + words[2])
-		n += by
-	}
-	return n
 }
 
 func (c *Chain) title() string { return strings.Join([]string{c.Family, c.Table, c.Name}, " ") }

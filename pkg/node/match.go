@@ -202,14 +202,11 @@ func (m *filterMatch) compare(fields []comparison) {
 		m.and(maybe)
 		return
 	}
-	best := no
-	for _, e := range elements {
-		best = min(best, fits(fields, e.Key))
+	keys := make([]string, len(elements))
+	for i, e := range elements {
+		keys[i] = e.Key
 	}
-	if not && best != maybe {
-		best = no - best
-	}
-	m.and(best)
+	m.and(either(keys, func(key string) tri { return fits(fields, key) }, not))
 }
 
 // fits reports whether the packet has the values that an element names.
