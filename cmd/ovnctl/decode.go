@@ -19,7 +19,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/pcap"
 	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/render"
-	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
 type decodeOptions struct {
@@ -71,10 +70,7 @@ numbers are explained instead.
 
 // completeNode offers the nodes for --node.
 func (o *options) completeNode(cmd *cobra.Command) {
-	complete := func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return o.completeNames(cmd, word, topology.KindNode)
-	}
-	if err := cmd.RegisterFlagCompletionFunc("node", complete); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc("node", o.completeNodes); err != nil {
 		panic(err) // every caller has the flag
 	}
 }

@@ -223,7 +223,7 @@ func (e *examination) print(report doctor.Report, fixed []fixes.Fix) error {
 	if e.stats {
 		doc.Stats = &doctor.Stats{Took: e.took, Reads: e.looked.Reads()}
 	}
-	view := render.DoctorView{About: strings.Join(e.about, " and "), Unread: append(problems, e.farNodes(e.looked)...), Sources: sources(e.c), Next: e.next(report)}
+	view := render.DoctorView{About: strings.Join(e.about, " and "), Unread: append(problems, e.farNodes(e.looked)...), Sources: sources(e.c), Next: e.next(report), Command: e.fixCommand, Saved: e.offline != ""}
 	if err := render.Doctor(e.stdout, e.style(e.stdout), e.format, doc, view); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}

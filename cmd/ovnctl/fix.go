@@ -20,6 +20,7 @@ import (
 type fixOptions struct {
 	*options
 	applyOptions
+	node string
 	done bool
 }
 
@@ -58,8 +59,10 @@ Output formats: ` + strings.Join(render.FixFormats, ", ") + `.
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
+	f.StringVar(&o.node, "node", "", "the `node` to repair (default this one)")
 	o.applyOptions.addFlags(f)
 	_ = cmd.RegisterFlagCompletionFunc("max-risk", completeRisks)
+	_ = cmd.RegisterFlagCompletionFunc("node", o.completeNodes)
 	cmd.AddCommand(newFixList(o), newFixUndo(o), newFixRecover(o), newFixWatch(o))
 	return cmd
 }
@@ -269,7 +272,7 @@ func (o *fixOptions) run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { o.close(l.Cluster, &err) }()
-	fix, err := l.Repair(ctx, r.Call(args[1:]), nil)
+	fix, err := l.Repair(ctx, r.Call(args[1:]).At(o.node), nil)
 	if err != nil {
 		return fixFailure(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/document"
+	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/memory"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/render"
@@ -387,10 +388,26 @@ func (o *options) openWith(ctx context.Context, config cluster.Config) (*cluster
 	return c, nil
 }
 
+// fixCommand returns the command of a repair with the flags that name this command's source: it can be run as it is
+// printed. What was read from saved data is repaired on the live deployment, which has other flags.
+func (o *options) fixCommand(c *fixes.Call) string {
+	if o.offline != "" {
+		return c.Command()
+	}
+	return o.withSource(c.Command())
+}
+
 // sameSource adds to an ovnctl command to run next the flags that name this one's source. A repair needs running daemons.
 func (o *options) sameSource(command string) string {
+	if strings.HasPrefix(command, "ovnctl fix ") {
+		return command
+	}
+	return o.withSource(command)
+}
+
+func (o *options) withSource(command string) string {
 	rest, ok := strings.CutPrefix(command, "ovnctl ")
-	if !ok || strings.HasPrefix(rest, "fix ") {
+	if !ok {
 		return command
 	}
 	words := []string{"ovnctl"}

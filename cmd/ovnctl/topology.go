@@ -268,6 +268,11 @@ func (o *topologyOptions) complete(cmd *cobra.Command, _ []string, word string) 
 	return o.completeNames(cmd, word, topology.Objects...)
 }
 
+// completeNodes offers the nodes.
+func (o *options) completeNodes(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return o.completeNames(cmd, word, topology.KindNode)
+}
+
 // completeNames offers names of these kinds that begin with word.
 func (o *options) completeNames(cmd *cobra.Command, word string, kinds ...topology.Kind) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return o.completeFrom(cmd, func(ctx context.Context, c *cluster.Cluster) []string {

@@ -81,7 +81,7 @@ func related(f, cause *Finding) int {
 			return sameObject
 		}
 	}
-	mine, theirs := f.nodes(), cause.nodes()
+	mine, theirs := f.Nodes(), cause.Nodes()
 	if len(theirs) == 0 {
 		return 1
 	}
@@ -96,15 +96,16 @@ func related(f, cause *Finding) int {
 // objects returns all objects of a finding.
 func (f *Finding) objects() []Object { return append([]Object{f.Object}, f.Also...) }
 
-// nodes returns the nodes of a finding.
-func (f *Finding) nodes() []string {
+// Nodes returns the names of the nodes that a finding concerns, each once, that of its object first.
+func (f *Finding) Nodes() []string {
 	var out []string
 	for _, o := range f.objects() {
-		switch {
-		case o.Kind == "node":
-			out = append(out, o.Name)
-		case o.Node != "":
-			out = append(out, o.Node)
+		name := o.Node
+		if o.Kind == "node" {
+			name = o.Name
+		}
+		if name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
 		}
 	}
 	return out

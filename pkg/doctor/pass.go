@@ -5,7 +5,6 @@ import (
 	"iter"
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
-	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -21,11 +20,17 @@ type Pass struct {
 	noOVN    bool   // an OVN database was skipped, as the deployment does not use OVN
 }
 
-// Report adds a finding. It fills in the check and the zone; without a Result the finding is an Error.
+// Report adds a finding. It fills in the check and the zone, and the node of a repair that changes the finding's first
+// one; without a Result the finding is an Error.
 func (p *Pass) Report(f Finding) {
 	f.Check, f.Zone = p.Check.Name, p.zone
 	if f.Result == "" {
 		f.Result = Error
+	}
+	if f.Fix != nil && f.Fix.Local && f.Fix.Node == "" {
+		if nodes := f.Nodes(); len(nodes) > 0 {
+			f.Fix.Node = nodes[0]
+		}
 	}
 	p.Findings = append(p.Findings, f)
 }
@@ -92,15 +97,6 @@ func (p *Pass) Own(z *snapshot.Zone) bool {
 		return z == p.Local().Zone()
 	}
 	return z == nil || z == p.Zones[0]
-}
-
-// RepairAt offers a repair of what is on a host: for another one than ovnctl runs on, as the command to run there.
-func (p *Pass) RepairAt(f *Finding, h *snapshot.Host, call *fixes.Call) {
-	if here := p.Local(); here == nil || here == h {
-		f.Fix = call
-		return
-	}
-	f.Next = "on " + h.Name + ": " + call.Command()
 }
 
 // Northbounds yields the zones whose Northbound can be read; the others' is reported as unknown.

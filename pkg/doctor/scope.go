@@ -174,7 +174,7 @@ func (s *Scope) concerns(f *Finding) bool {
 	if logical {
 		return false
 	}
-	nodes := f.nodes()
+	nodes := f.Nodes()
 	for _, n := range nodes {
 		if s.nodes[n] || !s.all[n] { // a host that is no chassis, such as a database host, serves all
 			return true

@@ -45,8 +45,11 @@ func Word(s string) string {
 func (c *Call) Command() string {
 	words := []string{"ovnctl", "fix", c.Repair}
 	var flags []string
+	if c.Node != "" {
+		flags = append(flags, "--node", c.Node)
+	}
 	if c.Risk == High { // --max-risk is medium by default
-		flags = []string{"--max-risk", string(c.Risk)}
+		flags = append(flags, "--max-risk", string(c.Risk))
 	}
 	if slices.ContainsFunc(c.Args, func(arg string) bool { return strings.HasPrefix(arg, "-") }) {
 		return Command("%s", slices.Concat(words, flags, []string{"--"}, c.Args))

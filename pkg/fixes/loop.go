@@ -163,15 +163,27 @@ func (l *Loop) plan(ctx context.Context, call *Call) (*Plan, error) {
 		return nil, &Mistake{fmt.Errorf("%w\nhint: ovnctl fix %s %s", err, r.Name, r.Usage())}
 	}
 	d := l.look(ctx)
+	local := d.Local()
+	if call.Node != "" && (local == nil || call.Node != local.Name && call.Node != local.SystemID) {
+		return nil, elsewhere(call)
+	}
+	if r.Local && local != nil {
+		call.Node = local.Name
+	}
 	p, err := r.Plan(d, args)
 	if err != nil {
 		return nil, classified(err)
 	}
-	local := d.Local()
 	if p.Host == "" || local != nil && (p.Host == local.Name || p.Host == local.SystemID) {
 		return p, nil
 	}
-	return nil, &Mistake{fmt.Errorf("%s changes %s, which is another host\nhint: on %s: %s", call.Repair, p.Host, p.Host, call.Command())}
+	call.Node = p.Host
+	return nil, elsewhere(call)
+}
+
+// elsewhere is the error of a call that changes another host.
+func elsewhere(c *Call) error {
+	return &Mistake{fmt.Errorf("%s changes %s, which is another host\nhint: on %s: %s", c.Repair, c.Node, c.Node, c.Command())}
 }
 
 // classified returns the error of a plan that could not be made: a Refusal, an Unread, or else a Mistake.

@@ -232,7 +232,7 @@ func TestCallKey(t *testing.T) {
 	if same := (Call{Repair: "edit", Args: []string{"a", "b"}, OneWay: "it stays"}); call.Key() != same.Key() {
 		t.Error("two calls of the same are told apart")
 	}
-	for _, other := range []Call{{Repair: "edit", Args: []string{"a b"}}, {Repair: "edit", Args: []string{"b", "a"}}, {Repair: "spoil", Args: []string{"a", "b"}}} {
+	for _, other := range []Call{{Repair: "edit", Args: []string{"a b"}}, {Repair: "edit", Args: []string{"b", "a"}}, {Repair: "spoil", Args: []string{"a", "b"}}, {Repair: "edit", Node: "node2", Args: []string{"a", "b"}}} {
 		if call.Key() == other.Key() {
 			t.Errorf("%v and %v are taken for one", call, other)
 		}
@@ -240,4 +240,18 @@ func TestCallKey(t *testing.T) {
 	if got, want := call.Command(), "ovnctl fix edit a b --max-risk high"; got != want {
 		t.Errorf("the command is %q, want %q", got, want)
 	}
+	if got, want := call.At("node2").Command(), "ovnctl fix edit a b --node node2 --max-risk high"; got != want {
+		t.Errorf("the command for a node is %q, want %q", got, want)
+	}
+}
+
+// TestElsewhere holds that a repair for one node is not made on another, though the same could be done there.
+func TestElsewhere(t *testing.T) {
+	p := &person{yes: true}
+	l, _ := files(t, p, map[string]string{"a": "bad\n"})
+	_, err := l.Repair(t.Context(), l.Find("edit").With("/a").At("node2"), nil)
+	if _, ok := errors.AsType[*Mistake](err); !ok {
+		t.Errorf("a repair of node2 made here: %v, want a Mistake", err)
+	}
+	has(t, &Target{Root: l.Root}, "a", "bad\n", 0o644)
 }

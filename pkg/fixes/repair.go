@@ -39,6 +39,7 @@ type Repair struct {
 	Name   string // "attach-uplink"
 	Doc    string // the first line is the title; then what it does and what it does not
 	Params []Param
+	Local  bool // it changes the host that it runs on, not only databases
 	Class  Class
 	Risk   Risk
 	// Check is the check whose finding it fixes, and that verifies it. Also are other checks whose findings it fixes.
@@ -61,7 +62,7 @@ func (r *Repair) checks() []string { return append([]string{r.Check}, r.Also...)
 
 // With returns a call of the repair with arguments, in the order of Params; optional last ones may be omitted.
 func (r *Repair) With(args ...string) *Call {
-	return &Call{Repair: r.Name, Args: append([]string{}, args...), Class: r.Class, Risk: r.Risk, OneWay: r.OneWay}
+	return &Call{Repair: r.Name, Args: append([]string{}, args...), Class: r.Class, Risk: r.Risk, OneWay: r.OneWay, Local: r.Local}
 }
 
 // A Param is an argument of a repair.
@@ -78,17 +79,26 @@ type Args map[string]string
 type Call struct {
 	Repair string   `json:"repair"`
 	Args   []string `json:"args"`
+	Node   string   `json:"node,omitempty"` // the node that it changes, and must run on; absent if only databases change
 	Class  Class    `json:"class"`
 	Risk   Risk     `json:"risk"`
 	OneWay string   `json:"oneWay,omitempty"` // why it cannot be undone
+
+	Local bool `json:"-"` // as of the Repair
 }
 
-// A CallKey identifies a call: the repair and its arguments.
+// At returns the call for a node, by name.
+func (c *Call) At(node string) *Call {
+	c.Node = node
+	return c
+}
+
+// A CallKey identifies a call: the repair, its node and its arguments.
 type CallKey string
 
-// Key returns the same for equivalent calls.
+// Key returns the same for equivalent calls on one node.
 func (c *Call) Key() CallKey {
-	return CallKey(c.Repair + "\x00" + strings.Join(c.Args, "\x00"))
+	return CallKey(strings.Join(append([]string{c.Repair, c.Node}, c.Args...), "\x00"))
 }
 
 // A Refusal is a repair that would not make things better.

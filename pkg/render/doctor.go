@@ -22,6 +22,9 @@ type DoctorView struct {
 	Unread  []string // the sources that were not read
 	Sources []string // what was read
 	Next    []string // commands to run next
+	// Command is the command of a repair as it can be run where the report is read; nil: as the call has it.
+	Command func(*fixes.Call) string
+	Saved   bool // the report is of saved data, which no repair changes
 }
 
 // Doctor writes the findings in one of [DoctorFormats].
@@ -30,11 +33,11 @@ func Doctor(w io.Writer, s Style, format string, doc doctor.Document, v DoctorVi
 	case "json", "yaml":
 		return Write(w, format, doc)
 	case "junit":
-		return doctorJUnit(w, doc.Report)
+		return doctorJUnit(w, doc.Report, v)
 	case "md":
 		return doctorMarkdown(w, doc.Report, v)
 	}
-	p := &doctorPrinter{tracePrinter: tracePrinter{style: s}, short: format == "short"}
+	p := &doctorPrinter{tracePrinter: tracePrinter{style: s}, short: format == "short", view: v}
 	p.head(doc.Report, v)
 	for _, f := range doc.Findings {
 		if f.Result.Fault() {
@@ -66,6 +69,39 @@ const mostGaps = 8
 type doctorPrinter struct {
 	tracePrinter
 	short bool
+	view  DoctorView
+}
+
+// command returns the command of a repair.
+func (v DoctorView) command(c *fixes.Call) string {
+	if v.Command == nil {
+		return c.Command()
+	}
+	return v.Command(c)
+}
+
+// fixWords says what else to know of a repair.
+func (v DoctorView) fixWords(c *fixes.Call) string {
+	undo := "can be undone"
+	if c.OneWay != "" {
+		undo = "cannot be undone; " + c.OneWay
+	}
+	words := fmt.Sprintf("%s risk, %s", c.Risk, undo)
+	if v.Saved {
+		words += "; live only"
+	}
+	return words
+}
+
+// mostNodes is how many nodes a line names.
+const mostNodes = 4
+
+// foundBy returns the check that found something, and on which nodes.
+func foundBy(f doctor.Finding) string {
+	if nodes := f.Nodes(); len(nodes) > 0 {
+		return f.Check + " on " + doctor.AtMost(nodes, mostNodes)
+	}
+	return f.Check
 }
 
 // head prints what is unknown, then the result.
@@ -224,18 +260,18 @@ func resultLook(r doctor.Result) Look {
 
 func (p *doctorPrinter) finding(f doctor.Finding) {
 	if p.short {
-		p.put(0, 2, Span{fmt.Sprintf("%-7s ", f.Result), resultLook(f.Result)}, Span{Text: f.Title}, Span{"  " + f.Check, Faint})
+		p.put(0, 2, Span{fmt.Sprintf("%-7s ", f.Result), resultLook(f.Result)}, Span{Text: f.Title}, Span{"  " + foundBy(f), Faint})
 		return
 	}
 	p.add()
-	p.put(0, 2, Span{strings.ToUpper(string(f.Result)) + "  ", resultLook(f.Result)}, Span{f.Title, Title}, Span{"  " + f.Check, Faint})
+	p.put(0, 2, Span{strings.ToUpper(string(f.Result)) + "  ", resultLook(f.Result)}, Span{f.Title, Title}, Span{"  " + foundBy(f), Faint})
 	for _, e := range f.Evidence {
 		p.labelled("seen", Span{e.Source.String() + ": ", Faint}, Span{Text: e.Says})
 	}
 	p.sentence("cause", f.Cause)
 	p.sentence("breaks", f.Effect)
 	if f.Fix != nil {
-		p.command(10, fixWords(f.Fix), Span{"  fix     ", Faint}, Span{f.Fix.Command(), Name})
+		p.command(10, p.view.fixWords(f.Fix), Span{"  fix     ", Faint}, Span{p.view.command(f.Fix), Name})
 	}
 	p.sentence("next", f.Next)
 	if len(f.Consequences) > 0 {
@@ -248,7 +284,7 @@ func (p *doctorPrinter) finding(f doctor.Finding) {
 
 // consequence prints a finding below the one that explains it.
 func (p *doctorPrinter) consequence(f doctor.Finding, indent int) {
-	p.put(indent, indent+2, Span{string(f.Result) + "  ", resultLook(f.Result)}, Span{Text: f.Title}, Span{"  " + f.Check, Faint})
+	p.put(indent, indent+2, Span{string(f.Result) + "  ", resultLook(f.Result)}, Span{Text: f.Title}, Span{"  " + foundBy(f), Faint})
 	for _, c := range f.Consequences {
 		p.consequence(c, indent+2)
 	}
@@ -263,14 +299,6 @@ func (p *doctorPrinter) sentence(label, text string) {
 // labelled prints a line below a finding's title.
 func (p *doctorPrinter) labelled(label string, spans ...Span) {
 	p.put(2, 10, slices.Insert(spans, 0, Span{fmt.Sprintf("%-8s", label), Faint})...)
-}
-
-func fixWords(c *fixes.Call) string {
-	undo := "can be undone"
-	if c.OneWay != "" {
-		undo = "cannot be undone; " + c.OneWay
-	}
-	return fmt.Sprintf("%s risk, %s", c.Risk, undo)
 }
 
 func doctorMarkdown(w io.Writer, r doctor.Report, v DoctorView) error {
@@ -290,7 +318,7 @@ func doctorMarkdown(w io.Writer, r doctor.Report, v DoctorView) error {
 		if !f.Result.Fault() {
 			continue
 		}
-		fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n", f.Result, Markdown(f.Title), MarkdownCode(f.Check))
+		fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n", f.Result, Markdown(f.Title), markdownFoundBy(f))
 		for _, e := range f.Evidence {
 			fmt.Fprintf(&b, "- seen: %s: %s\n", Markdown(e.Source.String()), MarkdownCode(e.Says))
 		}
@@ -300,7 +328,7 @@ func doctorMarkdown(w io.Writer, r doctor.Report, v DoctorView) error {
 			}
 		}
 		if f.Fix != nil {
-			fmt.Fprintf(&b, "- fix: %s (%s)\n", MarkdownCode(f.Fix.Command()), Markdown(fixWords(f.Fix)))
+			fmt.Fprintf(&b, "- fix: %s (%s)\n", MarkdownCode(v.command(f.Fix)), Markdown(v.fixWords(f.Fix)))
 		}
 		consequencesMarkdown(&b, f, "")
 	}
@@ -308,9 +336,17 @@ func doctorMarkdown(w io.Writer, r doctor.Report, v DoctorView) error {
 	return err
 }
 
+// markdownFoundBy is foundBy as Markdown.
+func markdownFoundBy(f doctor.Finding) string {
+	if nodes := f.Nodes(); len(nodes) > 0 {
+		return MarkdownCode(f.Check) + " on " + Markdown(doctor.AtMost(nodes, mostNodes))
+	}
+	return MarkdownCode(f.Check)
+}
+
 func consequencesMarkdown(b *strings.Builder, f doctor.Finding, indent string) {
 	for _, c := range f.Consequences {
-		fmt.Fprintf(b, "%s- also caused by this: %s: %s (%s)\n", indent, c.Result, Markdown(c.Title), MarkdownCode(c.Check))
+		fmt.Fprintf(b, "%s- also caused by this: %s: %s (%s)\n", indent, c.Result, Markdown(c.Title), markdownFoundBy(c))
 		consequencesMarkdown(b, c, indent+"  ")
 	}
 }
@@ -340,20 +376,20 @@ type junitMessage struct {
 
 // doctorJUnit writes each passed check and each finding as a test case: errors fail, warnings pass with output,
 // unknown or not applicable ones are skipped.
-func doctorJUnit(w io.Writer, r doctor.Report) error {
+func doctorJUnit(w io.Writer, r doctor.Report, v DoctorView) error {
 	suite := junitSuite{Name: "ovnctl doctor"}
 	for _, name := range r.Passed {
 		suite.Cases = append(suite.Cases, junitCase{Name: Clean(name), Class: checkCategory(name)})
 	}
 	var add func(doctor.Finding)
 	add = func(f doctor.Finding) {
-		c := junitCase{Name: Clean(strings.TrimSpace(f.Check + " " + f.Object.Name)), Class: checkCategory(f.Check)}
+		c := junitCase{Name: Clean(junitName(f)), Class: checkCategory(f.Check)}
 		switch f.Result {
 		case doctor.Error:
 			suite.Failures++
-			c.Failure = &junitMessage{Message: Clean(f.Title), Text: findingText(f)}
+			c.Failure = &junitMessage{Message: Clean(f.Title), Text: v.findingText(f)}
 		case doctor.Warning:
-			c.Output = Clean(f.Title) + "\n" + findingText(f)
+			c.Output = Clean(f.Title) + "\n" + v.findingText(f)
 		default:
 			suite.Skipped++
 			c.Skipped = &junitMessage{Message: Clean(f.Title)}
@@ -379,6 +415,16 @@ func doctorJUnit(w io.Writer, r doctor.Report) error {
 	return err
 }
 
+// junitName names a finding: the same object may be on several nodes.
+func junitName(f doctor.Finding) string {
+	name := strings.TrimSpace(f.Check + " " + f.Object.Name)
+	nodes := f.Nodes()
+	if len(nodes) == 0 || f.Object.Kind == "node" {
+		return name
+	}
+	return name + " on " + doctor.AtMost(nodes, mostNodes)
+}
+
 func checkCategory(name string) string {
 	if c := checks.Find(name); c != nil {
 		return c.Category
@@ -387,7 +433,7 @@ func checkCategory(name string) string {
 }
 
 // findingText returns a finding without its title, in plain lines.
-func findingText(f doctor.Finding) string {
+func (v DoctorView) findingText(f doctor.Finding) string {
 	var b strings.Builder
 	for _, e := range f.Evidence {
 		fmt.Fprintf(&b, "seen: %s: %s\n", Clean(e.Source.String()), Clean(e.Says))
@@ -398,7 +444,7 @@ func findingText(f doctor.Finding) string {
 		}
 	}
 	if f.Fix != nil {
-		fmt.Fprintf(&b, "fix: %s\n", Clean(f.Fix.Command()))
+		fmt.Fprintf(&b, "fix: %s\n", Clean(v.command(f.Fix)))
 	}
 	return b.String()
 }

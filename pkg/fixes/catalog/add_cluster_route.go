@@ -20,6 +20,7 @@ Adds the route that the cluster's management system creates on each node, throug
 link to the pods (ovn-k8s-mp0, ovn0, tun0). The next hop is the logical router's
 address in that link's network.`,
 	Params: []fixes.Param{{Name: "NETWORK", Doc: "a pod network, 10.244.0.0/16"}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "cluster-route-or-snat-missing",

@@ -17,6 +17,7 @@ Of two interfaces with the same iface-id, removes it from the one whose device i
 gone or which does not belong to the logical port's pod. It refuses if nothing
 shows which of them is wrong, and if the interface is the only one.`,
 	Params: []fixes.Param{{Name: "INTERFACE", Doc: "the interface that loses its iface-id"}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "duplicate-iface-id-local",

@@ -19,6 +19,7 @@ Tells the server to compact its file, as it does itself from time to time. Meanw
 server does not reply, for some seconds if the database is large. It refuses if there is
 no room for the new file next to the old one.`,
 	Params: []fixes.Param{databaseParam},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "db-disk-full-or-corrupt",

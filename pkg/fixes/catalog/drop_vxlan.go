@@ -20,6 +20,7 @@ Replaces vxlan in external_ids:ovn-encap-type by geneve. One node that offers VX
 limits the number of networks of the whole deployment. It refuses if another chassis
 would become unreachable.`,
 	Params: []fixes.Param{{Name: "NODE", Doc: "the node, if it is not this one", Optional: true}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "vxlan-encap-limits",

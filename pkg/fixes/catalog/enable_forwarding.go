@@ -20,6 +20,7 @@ Turns on forwarding, of all links or of one, or makes a strict reverse path filt
 until the next boot. The plan names the file that would keep it (/etc/sysctl.d), and
 leaves the file to you.`,
 	Params: []fixes.Param{{Name: "SETTING", Doc: "net/ipv4/ip_forward, net/ipv6/conf/all/forwarding, net/ipv4/conf/LINK/forwarding, net/ipv6/conf/LINK/forwarding or net/ipv4/conf/LINK/rp_filter"}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "host-forwarding-off",

@@ -17,6 +17,7 @@ var EnlargeMACTable = &fixes.Repair{
 Sets other_config:mac-table-size of the bridge, to 50000 unless SIZE says otherwise.
 The bridge keeps what it has learned.`,
 	Params: []fixes.Param{{Name: "BRIDGE", Doc: "the bridge"}, {Name: "SIZE", Doc: "how many addresses", Optional: true}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Low,
 	Check:  "fdb-wrapping",

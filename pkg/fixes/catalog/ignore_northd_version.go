@@ -13,6 +13,7 @@ var IgnoreNorthdVersion = &fixes.Repair{
 Removes external_ids:ovn-match-northd-version, which stops ovn-controller until both have the same version.
 That is right if ovn-controller is newer, as it is during an upgrade in the right order. An older
 ovn-controller may not understand what a newer ovn-northd writes: finish the upgrade instead.`,
+	Local: true,
 	Class: fixes.Ask,
 	Risk:  fixes.High,
 	Check: "controller-northd-version-mismatch",

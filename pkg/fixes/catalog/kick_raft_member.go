@@ -23,6 +23,7 @@ this host's server is the leader, the others are a majority without the member, 
 member has been silent for a while and its address is unreachable, or belongs to another
 member now. If a member is only stopped, start it instead.`,
 	Params: []fixes.Param{databaseParam, {Name: "MEMBER", Doc: "the first digits of its server ID, or its address if only one member has it"}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "raft-stale-member",

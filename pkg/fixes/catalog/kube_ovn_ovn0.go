@@ -88,6 +88,7 @@ Sets what differs: the MAC address, the addresses, and the link up, with the rou
 the subnets, which the kernel drops when a link is down. Only kube-ovn-cni can create a
 missing link.`,
 	Params: []fixes.Param{kubeNodeParam},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "kube-ovn-ovn0-wrong",

@@ -16,6 +16,7 @@ var LoadModules = &fixes.Repair{
 Runs modprobe for openvswitch and for the module of each tunnel type in use, vport_geneve or vport_vxlan, unless
 it is loaded or built in, and checks afterwards that they are loaded. It lasts until the next boot: use
 modules-at-boot for that.`,
+	Local:  true,
 	Class:  fixes.Auto,
 	Risk:   fixes.Low,
 	Check:  "kernel-module-missing",

@@ -19,6 +19,7 @@ var ModulesAtBoot = &fixes.Repair{
 
 Lists them in /etc/modules-load.d/ovn.conf, which systemd-modules-load reads. It loads nothing now: use load-modules
 for that.`,
+	Local: true,
 	Class: fixes.Ask,
 	Risk:  fixes.Low,
 	Check: "kernel-module-missing",

@@ -22,6 +22,7 @@ A link that is a port of a bridge hands everything that it receives to the bridg
 host receives on the bridge, not on the link. Everything that the link has is moved, as
 by restore-bridge-ip.`,
 	Params: []fixes.Param{{Name: "BRIDGE", Doc: "the bridge that the link is a port of"}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "ip-on-enslaved-nic",

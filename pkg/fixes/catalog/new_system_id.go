@@ -22,6 +22,7 @@ one would return at the next boot, and restarts ovn-controller so that the Chass
 the other node. Run it on the clone, not on the node that had the system-id first. It refuses
 a system-id that another chassis has.`,
 	Params: []fixes.Param{{Name: "ID", Doc: "the new system-id (default: a random UUID)", Optional: true}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "system-id-cloned",

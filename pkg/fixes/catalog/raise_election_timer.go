@@ -17,6 +17,7 @@ Doubles the time that followers wait for their leader before they elect another,
 sets it to MILLISECONDS. A cluster allows at most twice the present value at a time. A
 leader that really fails is replaced that much later.`,
 	Params: []fixes.Param{databaseParam, {Name: "MILLISECONDS", Doc: "the new time; at most twice the present one", Optional: true}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Low,
 	Check:  "raft-frequent-elections",

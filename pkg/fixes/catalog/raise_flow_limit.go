@@ -17,6 +17,7 @@ Sets Open_vSwitch other_config:flow-limit: to 200000, the default of Open vSwitc
 is below that, else to twice the old one. It does not help if ovs-vswitchd lowers the
 limit itself because it is too slow.`,
 	Params: []fixes.Param{{Name: "LIMIT", Doc: "how many flows", Optional: true}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Low,
 	Check:  "datapath-flow-limit",

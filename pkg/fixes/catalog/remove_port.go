@@ -18,6 +18,7 @@ del-port does. It refuses while the logical port of the interface may belong her
 while it exists and is not bound elsewhere, or while the device's peer is in a
 network namespace.`,
 	Params: []fixes.Param{{Name: "INTERFACE", Doc: "the interface, as ovs-vsctl show names it"}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "port-no-such-device",

@@ -24,6 +24,7 @@ for one that runs in a container.
 Up to OVN 24.09 ovn-controller deletes all flows when it starts, and there is no traffic
 until it has written new ones: so external_ids:ovn-ofctrl-wait-before-clear is set to twice
 what the last flows took, and restored when the new ones are in place.`,
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "integration-bridge-empty",

@@ -30,6 +30,7 @@ that is down is set up, too.
 
 It changes the running system. The plan names what brings the fault back at the next boot.`,
 	Params: []fixes.Param{{Name: "BRIDGE", Doc: "the bridge that lost its addresses"}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "bridge-ip-lost-after-reboot",

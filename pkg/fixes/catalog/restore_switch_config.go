@@ -22,6 +22,7 @@ that they name. ovn-remote is not in the Southbound: it is REMOTE, or that of an
 ovn-controller creates the integration bridge itself. Run doctor again afterwards: it finds missing uplinks and
 addresses. Ports of pods come back when the pods are re-created.`,
 	Params: []fixes.Param{{Name: "REMOTE", Doc: "external_ids:ovn-remote of the other nodes: tcp:HOST:6642 or ssl:HOST:6642, a comma list of all members", Optional: true}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "conf-db-lost-or-corrupt",

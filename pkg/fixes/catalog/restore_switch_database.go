@@ -24,6 +24,7 @@ run, the file is kept as conf.db.damaged, a file that cannot be read at all is r
 system-id.conf stays, so that the node keeps its name. Run doctor again afterwards: it finds what the new database lacks.
 
 It refuses if the start would delete transient ports, as it does on Debian with --delete-transient-ports.`,
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "conf-db-lost-or-corrupt",

@@ -14,6 +14,7 @@ var ResumeNorthd = &fixes.Repair{
 
 Sends it "resume". A person or a procedure paused it (ovn-appctl -t ovn-northd pause): if an upgrade or a
 migration of the databases is in progress, let that end first.`,
+	Local: true,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "northd-not-active",

@@ -20,6 +20,7 @@ the host's network files are restored, and the gateway that the Northbound or an
 node knows. Nothing is guessed: the plan names what no source knows. An uplink that is
 down is set up, too.`,
 	Params: []fixes.Param{{Name: "BRIDGE", Doc: "the bridge that is down"}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "bridge-link-down",

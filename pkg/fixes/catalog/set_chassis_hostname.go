@@ -16,6 +16,7 @@ var SetHostname = &fixes.Repair{
 Sets Open_vSwitch.external_ids:hostname, which ovn-controller writes to
 Chassis.hostname.`,
 	Params: []fixes.Param{{Name: "NAME", Doc: "the node's name in the cluster"}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "hostname-mismatch",

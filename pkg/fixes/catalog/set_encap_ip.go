@@ -18,6 +18,7 @@ Sets ovn-encap-ip. Without IP it takes the address from which the node sends to 
 tunnel addresses of all other chassis, and refuses if there are several. All other
 chassis create their tunnels to this node again.`,
 	Params: []fixes.Param{{Name: "IP", Doc: "an address of this node", Optional: true}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "encap-ip-not-local",

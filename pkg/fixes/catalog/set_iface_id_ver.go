@@ -18,6 +18,7 @@ tells a pod from an earlier one of the same name. It refuses if another interfac
 the node already has the right one, and if the MAC address behind this one is not the
 port's: then the interface belongs to another pod.`,
 	Params: []fixes.Param{{Name: "INTERFACE", Doc: "the interface"}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "port-not-bound",

@@ -13,6 +13,7 @@ var SetPortUp = &fixes.Repair{
 Sets up the host's end of the link in the integration bridge that carries a logical port.
 The other end, in the pod, is not touched.`,
 	Params: []fixes.Param{{Name: "INTERFACE", Doc: "the interface in the integration bridge"}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "pod-network-broken",

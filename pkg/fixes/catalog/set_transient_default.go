@@ -33,6 +33,7 @@ of /etc/sysconfig/openvswitch.
 Nothing is restarted. It acts at the next start of ovsdb-server, on Debian at every
 start including that of a package upgrade: then the uplink leaves the bridge until its
 owner adds it again.`,
+	Local: true,
 	Class: fixes.Ask,
 	Risk:  fixes.Low,
 	Check: "transient-default-missing",

@@ -15,6 +15,7 @@ Sets fail_mode of the bridge to standalone. ovs-vswitchd then deletes all flows 
 bridge, so it refuses for a bridge that has flows or a controller. It never touches the
 integration bridge: changing its fail_mode would empty it for good.`,
 	Params: []fixes.Param{{Name: "BRIDGE", Doc: "the bridge"}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "bridge-fail-mode-wrong",

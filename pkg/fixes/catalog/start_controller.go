@@ -15,6 +15,7 @@ and waits until the chassis has caught up. One that hangs is killed first, which
 chassis, its ports and its flows. It refuses for one that runs in a container. Up to OVN
 24.09 its flows are kept by external_ids:ovn-ofctrl-wait-before-clear, as with
 restart-controller.`,
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "controller-not-running",

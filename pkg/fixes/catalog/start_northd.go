@@ -12,6 +12,7 @@ var StartNorthd = &fixes.Repair{
 
 Starts ovn-northd by its service, or by the package's ovn-ctl if systemd is not PID 1. One
 that hangs is killed first. If another one is active it waits as standby.`,
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "northd-not-active",

@@ -21,6 +21,7 @@ refuses for one that runs in a container.
 Links of a userspace datapath keep their addresses when the daemon dies, but not when it
 was ended with "exit --cleanup": the plan names those that are gone, and the next doctor
 finds them.`,
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "vswitchd-not-running",

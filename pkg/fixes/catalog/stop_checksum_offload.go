@@ -17,6 +17,7 @@ Turns off transmit checksum offload of a link, as ethtool -K LINK tx off does, a
 what depends on it. It lasts until the host boots or the link is created again, and
 costs CPU time. The other nodes of the tunnel usually need the same.`,
 	Params: []fixes.Param{{Name: "LINK", Doc: "the device that sends: genev_sys_6081, an uplink, a veth"}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.Medium,
 	Check:  "tx-checksum-offload-broken",

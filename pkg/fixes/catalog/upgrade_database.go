@@ -23,6 +23,7 @@ Writes a copy of the database, then makes its server convert it to the schema in
 server. The server closes the connections of its clients, which reconnect. It refuses
 if the installed schema is older, or cannot hold the data.`,
 	Params: []fixes.Param{{Name: "DATABASE", Doc: "OVN_Northbound, OVN_Southbound (nb, sb) or Open_vSwitch"}},
+	Local:  true,
 	Class:  fixes.Ask,
 	Risk:   fixes.High,
 	Check:  "database-needs-upgrade",

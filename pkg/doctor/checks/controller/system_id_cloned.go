@@ -176,7 +176,7 @@ func cloned(p *doctor.Pass, z *snapshot.Zone, name string, seen []identity) (doc
 	if own, source, err := h.ChassisName(); err == nil && own == name {
 		f.Also = append(f.Also, doctor.NodeObject(h.Name))
 		f.Evidence = append(f.Evidence, doctor.Evidence{Source: doctor.Setting("external_ids:system-id").On(h.Name), Says: fmt.Sprintf("%s, from %s", name, source)})
-		f.Next, f.Fix = "", catalog.NewSystemID.With()
+		f.Next, f.Fix = "", catalog.NewSystemID.With().At(h.Name)
 	}
 	return f, true
 }

@@ -59,10 +59,7 @@ func staleConnections(p *doctor.Pass, c *doctor.Chassis) {
 			Title:  fmt.Sprintf("connection tracking on %s has UDP connections to %s with the removed backend %s", c.Name, at.vip, at.to),
 			Cause:  "the backend was removed while its clients kept sending, and connection tracking keeps it",
 			Effect: "packets of a client are lost if it keeps sending from the same port; --sample 15s shows whether it does",
-			Fix:    catalog.FlushConnections.With(at.vip.String(), c.Name),
-		}
-		if c.Local {
-			f.Fix = catalog.FlushConnections.With(at.vip.String())
+			Fix:    catalog.FlushConnections.With(at.vip.String()),
 		}
 		if sampled {
 			f.Result = doctor.Error

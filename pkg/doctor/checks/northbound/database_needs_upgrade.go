@@ -67,7 +67,7 @@ func oldSchema(p *doctor.Pass, h *snapshot.Host, db ovsdb.Reader, object doctor.
 		Cause:  "the packages were upgraded, but the database was not converted: its server was not restarted, or not by ovn-ctl or ovs-ctl",
 		Effect: "features that need new columns do not work, without an error",
 	}
-	p.RepairAt(&f, h, catalog.UpgradeDatabase.With(db.Name()))
+	f.Fix = catalog.UpgradeDatabase.With(db.Name()).At(h.Name)
 	p.Report(f)
 	return true
 }

@@ -185,7 +185,7 @@ func staleMember(p *doctor.Pass, m *doctor.Member, peer snapshot.Peer) (doctor.F
 		f.Evidence = append(f.Evidence, m.Peer(m.Peers[replaced]))
 		f.Cause = "the member's file was deleted and it joined again, as a new member; the old one was not removed"
 		if m.Leads() {
-			f.Fix = catalog.KickMember.With(m.Database, peer.ID)
+			f.Fix = catalog.KickMember.With(m.Database, peer.ID).At(m.Host.Name)
 		} else {
 			f.Next = kickOnLeader(m, peer)
 		}
@@ -220,7 +220,7 @@ func staleMember(p *doctor.Pass, m *doctor.Member, peer snapshot.Peer) (doctor.F
 		}
 	}
 	if m.Leads() {
-		f.Fix = catalog.KickMember.With(m.Database, peer.ID)
+		f.Fix = catalog.KickMember.With(m.Database, peer.ID).At(m.Host.Name)
 		f.Next = fmt.Sprintf("if it is to come back, start it: ovn-ctl start_%s_ovsdb on its host; remove it only if it is gone for good", doctor.DatabasePart(m.Database))
 	} else {
 		f.Next = "start its server; if it is gone for good, " + kickOnLeader(m, peer)
@@ -421,7 +421,7 @@ func frequentElections(p *doctor.Pass, m *doctor.Member) bool {
 	case m.ElectionTimer >= 16*time.Second:
 		f.Next = "the election timer is long already: check disk, memory and network of the members"
 	case m.Leads():
-		f.Fix = catalog.RaiseElectionTimer.With(m.Database)
+		f.Fix = catalog.RaiseElectionTimer.With(m.Database).At(m.Host.Name)
 	default:
 		f.Next = fmt.Sprintf("on the leader's host: ovnctl fix %s %s", catalog.RaiseElectionTimer.Name, m.Database)
 	}

@@ -139,7 +139,7 @@ func notListening(p *doctor.Pass, s *doctor.Server, f *doctor.Finding) bool {
 	default:
 		return false
 	}
-	p.RepairAt(f, s.Host, catalog.ListenDatabase.With(s.Database))
+	f.Fix = catalog.ListenDatabase.With(s.Database).At(s.Host.Name)
 	return true
 }
 
@@ -369,7 +369,7 @@ func fullDisk(p *doctor.Pass, s *doctor.Server, damaged bool) {
 	f.Evidence = append(f.Evidence, doctor.File(s.File, 0).On(s.Host.Name).Says(snapshot.Bytes(size)))
 	swollen := s.Liveness == snapshot.Answers && size > 4*small
 	if swollen && err == nil && space.Free >= small {
-		p.RepairAt(&f, s.Host, catalog.CompactDatabase.With(s.Database))
+		f.Fix = catalog.CompactDatabase.With(s.Database).At(s.Host.Name)
 	}
 	switch {
 	case err == nil && space.Free < noRoom:

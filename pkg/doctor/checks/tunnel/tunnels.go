@@ -344,9 +344,6 @@ func tunnel(p *doctor.Pass, h *snapshot.Host, c chassisPeer, t snapshot.BridgeIn
 		f.Cause = "another network agent or a script made a tunnel of the same type to the same address, and Open vSwitch makes only one of them"
 		f.Effect = "no packet gets to " + c.Hostname
 		f.Fix = catalog.DeleteTunnel.With(other.Port.Name)
-		if !h.Local {
-			f.Fix = catalog.DeleteTunnel.With(other.Port.Name, h.Name)
-		}
 		if t.OFNumber() > 0 {
 			f.Result = doctor.Warning
 			f.Effect = "OVN's tunnel works now; after a restart of ovs-vswitchd the other may work instead"
