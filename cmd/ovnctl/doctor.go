@@ -31,6 +31,9 @@ type doctorOptions struct {
 	applyOptions
 	fix        bool
 	failOn     string
+	allNodes   bool
+	nodes      []string
+	parallel   int
 	sample     time.Duration
 	send       bool
 	listChecks bool
@@ -53,6 +56,11 @@ It changes nothing without --fix. A check that could not decide says why.
 small and of full size, and shows who reaches whom. They belong to no logical
 network: who receives them discards them.
 
+--all-nodes reads all nodes side by side, --parallel at a time, and groups what it
+finds: each cause once, with the nodes that have it, and the nodes with what was
+found on each. A node that cannot be reached is named with the reason, and does
+not hold up the others. --node names the nodes to read, in place of all.
+
 OBJECT restricts it to the path of a pod (NAMESPACE/POD), a node or another
 object that trace takes; two of them, to the path between them.
 
@@ -63,6 +71,8 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
   ovnctl doctor --node-exec 'ssh {hostname}' --send
   ovnctl doctor shop/web-1
   ovnctl doctor --only mac-binding-stale -o json
+  ovnctl doctor --node-exec 'ssh {hostname}' --all-nodes
+  ovnctl doctor --node-exec 'ssh {hostname}' --node node2 --node node3
   ovnctl doctor --fix`,
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: o.complete,
@@ -76,6 +86,9 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 	f.StringVar(&o.failOn, "fail-on", string(doctor.Error), "exit with status 1 at this `result` or worse: error, warning or never")
 	f.Var((*seconds)(&o.sample), "sample", "read counters a second time after this many `seconds`")
 	f.BoolVar(&o.send, "send", false, "send packets through every tunnel between the nodes, small and of full size, and find what is lost")
+	f.BoolVar(&o.allNodes, "all-nodes", false, "read all nodes side by side, and group what is found by cause and by node")
+	f.StringArrayVar(&o.nodes, "node", nil, "read this `node` alone; may be repeated. With --fix, repair it there")
+	f.IntVar(&o.parallel, "parallel", 32, "with --all-nodes or --node, read this `many` nodes at a time")
 	f.BoolVar(&o.listChecks, "list-checks", false, "list the checks")
 	f.BoolVar(&o.stats, "stats", false, "also show what was read, and how long each read took")
 	f.BoolVar(&o.fix, "fix", false, "offer the repairs of what is found: show each plan, and ask")
@@ -88,6 +101,7 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 	for _, flag := range []string{"only", "skip"} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, names(checkNames))
 	}
+	_ = cmd.RegisterFlagCompletionFunc("node", o.completeNodes)
 	_ = cmd.RegisterFlagCompletionFunc("category", names(checks.Categories))
 	_ = cmd.RegisterFlagCompletionFunc("max-risk", completeRisks)
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", completeWords(string(doctor.Error), string(doctor.Warning), "never"))
@@ -122,6 +136,9 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 	if err := o.checkFix(); err != nil {
 		return usageError{err}
 	}
+	if err := o.checkNodes(); err != nil {
+		return usageError{err}
+	}
 	if o.send && o.offline != "" {
 		return usageError{errors.New("--send needs running nodes and --offline reads a capture: give one of the two")}
 	}
@@ -134,6 +151,10 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 	}
 	e := &examination{doctorOptions: o, c: c, checks: checks, format: format, about: args}
 	defer func() { o.close(e.c, &err) }()
+	if err := o.inReach(c); err != nil {
+		return usageError{err}
+	}
+	o.choose(c)
 	if e.scope, err = o.scope(ctx, c, args); err != nil {
 		return err
 	}
@@ -159,6 +180,54 @@ func (o *doctorOptions) checkFix() error {
 	return nil
 }
 
+// checkNodes validates the flags about nodes.
+func (o *doctorOptions) checkNodes() error {
+	switch {
+	case o.parallel < 1 || o.parallel > 1000:
+		return fmt.Errorf("--parallel %d: expected 1 to 1000", o.parallel)
+	case o.allNodes && len(o.nodes) > 0:
+		return errors.New("--all-nodes reads all nodes and --node some: give one of the two")
+	case o.allNodes && o.fix:
+		return errors.New("--fix repairs one node at a time: name it with --node in place of --all-nodes")
+	}
+	return nil
+}
+
+// inReach reports which of the requested nodes do not exist or cannot be reached.
+func (o *doctorOptions) inReach(c *cluster.Cluster) error {
+	for _, name := range o.nodes {
+		n := c.Node(name)
+		switch {
+		case n == nil && (c.Central == nil || c.Central.Name != name):
+			var names []string
+			for _, h := range c.Hosts {
+				names = append(names, h.Name)
+			}
+			return fmt.Errorf("not found: node %q\nhint: the nodes are %s", name, render.Clean(doctor.AtMost(names, 20)))
+		case n != nil && n.Far() && o.offline == "" && o.nodeExec == "":
+			return fmt.Errorf("node %s is another host\nhint: give --node-exec 'PREFIX {hostname}' to reach it, or run ovnctl there", render.Clean(name))
+		}
+	}
+	if o.allNodes && o.offline == "" && o.nodeExec == "" && slices.ContainsFunc(c.Hosts, func(n *cluster.Node) bool { return n.Far() && !n.VTEP() }) {
+		return errors.New("--all-nodes: nothing says how to reach the other nodes\nhint: give --node-exec 'PREFIX {hostname}', such as 'ssh {hostname}'")
+	}
+	return nil
+}
+
+// choose leaves the nodes that --node names.
+func (o *doctorOptions) choose(c *cluster.Cluster) {
+	if len(o.nodes) == 0 {
+		return
+	}
+	var others []*cluster.Node
+	for _, n := range c.Hosts {
+		if !slices.Contains(o.nodes, n.Name) && (n.SystemID == "" || !slices.Contains(o.nodes, n.SystemID)) {
+			others = append(others, n)
+		}
+	}
+	c.Drop(others...)
+}
+
 // An examination is one run of doctor on an open deployment.
 type examination struct {
 	*doctorOptions
@@ -169,6 +238,7 @@ type examination struct {
 	about  []string // names that define scope
 
 	looked *snapshot.Deployment // latest snapshot
+	named  []string             // hosts that it began with
 	mesh   *probe.Mesh          // with --send
 	took   time.Duration
 }
@@ -176,7 +246,8 @@ type examination struct {
 // examine runs the checks on a fresh snapshot.
 func (e *examination) examine(ctx context.Context) (doctor.Report, error) {
 	start := time.Now()
-	e.looked = snapshot.Look(ctx, e.c, snapshot.Options{Sample: e.sample})
+	e.looked = snapshot.Look(ctx, e.c, snapshot.Options{Sample: e.sample, Parallel: e.parallel})
+	e.gather()
 	chosen, err := e.sendTunnels(ctx)
 	if err != nil {
 		return doctor.Report{}, err
@@ -190,6 +261,59 @@ func (e *examination) examine(ctx context.Context) (doctor.Report, error) {
 		return report.Whole(), nil
 	}
 	return report.Within(e.scope), nil
+}
+
+// gather reads the nodes side by side, with --all-nodes or --node.
+func (e *examination) gather() {
+	if !e.allNodes && len(e.nodes) == 0 {
+		return
+	}
+	e.named = nil
+	for _, h := range e.looked.Hosts {
+		if !h.Central() {
+			e.named = append(e.named, h.Name)
+		}
+	}
+	show := e.progress(len(e.named))
+	defer show.clear()
+	done, lost := 0, 0
+	tell := func() {
+		words := ""
+		if lost > 0 {
+			words = fmt.Sprintf(", %d not reached", lost)
+		}
+		show.show("%d of %d nodes%s", done, len(e.named), words)
+	}
+	tell()
+	doctor.Gather(e.looked, e.checks, func(h *snapshot.Host, reached bool) {
+		if h.Central() {
+			return
+		}
+		if done++; !reached {
+			lost++
+		}
+		tell()
+	})
+}
+
+// byNode adds to a document the faults by cause and by node, with --all-nodes.
+func (e *examination) byNode(doc *doctor.Document) {
+	if !e.allNodes {
+		return
+	}
+	unread := map[string]string{}
+	names := slices.Clone(e.named)
+	for _, n := range e.looked.Far {
+		names = append(names, n.Name)
+		unread[n.Name] = "there is no data of it"
+	}
+	for _, p := range e.c.Problems {
+		if p.Node != "" && e.looked.Host(p.Node) == nil {
+			unread[p.Node] = p.Error()
+		}
+	}
+	doc.Groups = doc.ByCause(len(names) - len(unread))
+	doc.Nodes = doc.ByNode(names, unread)
 }
 
 // sendTunnels sends packets through all tunnels, with --send, and returns the checks with the one that they decide.
@@ -217,6 +341,7 @@ func (e *examination) print(report doctor.Report, fixed []fixes.Fix) error {
 		Envelope: document.New("Report", e.c.Source(), slices.Concat(e.c.Notes, problems)),
 		Report:   report, Fixes: fixed, Tunnels: e.mesh,
 	}
+	e.byNode(&doc)
 	if e.showCommands {
 		doc.Commands = report.Commands()
 	}
@@ -367,7 +492,7 @@ func (e *examination) verdict(r doctor.Report) error {
 	if e.failOn != "never" && r.Worst().AtLeast(doctor.Result(e.failOn)) {
 		return verdict(exitFound)
 	}
-	if len(e.c.Problems) > 0 || e.unasked() || e.tooLarge(r) {
+	if len(e.c.Problems) > 0 || e.unasked() || e.allNodes && len(e.looked.Far) > 0 || e.tooLarge(r) {
 		return verdict(exitUnknown)
 	}
 	return nil

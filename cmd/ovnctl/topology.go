@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -230,11 +231,18 @@ func problemTexts(c *cluster.Cluster) []string {
 	return out
 }
 
+// mostNamed is how many nodes are named as a source; of more, the number is.
+const mostNamed = 20
+
 // sources lists what was read.
 func sources(c *cluster.Cluster) []string {
 	s := c.Source()
 	var out []string
-	for _, part := range []struct{ what, where string }{{"Northbound", s.NB}, {"Southbound", s.SB}, {"nodes", strings.Join(s.Nodes, ", ")}} {
+	nodes := strings.Join(s.Nodes, ", ")
+	if len(s.Nodes) > mostNamed {
+		nodes = strconv.Itoa(len(s.Nodes))
+	}
+	for _, part := range []struct{ what, where string }{{"Northbound", s.NB}, {"Southbound", s.SB}, {"nodes", nodes}} {
 		if part.where != "" {
 			out = append(out, part.what+": "+part.where)
 		}

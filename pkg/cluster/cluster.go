@@ -338,6 +338,23 @@ func (c *Cluster) Node(name string) *Node {
 	return nil
 }
 
+// Drop forgets nodes, which are not read any more.
+func (c *Cluster) Drop(nodes ...*Node) {
+	c.Hosts = slices.DeleteFunc(c.Hosts, func(n *Node) bool {
+		if !slices.Contains(nodes, n) {
+			return false
+		}
+		if db := n.Vswitch(); db != nil {
+			c.close = append(c.close, db.Close)
+		}
+		c.close = append(c.close, func() error {
+			node.Close(n.Host)
+			return nil
+		})
+		return true
+	})
+}
+
 // gatherers bounds the nodes that are read in parallel.
 const gatherers = 16
 

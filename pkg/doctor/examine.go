@@ -97,6 +97,7 @@ func (p *Pass) settle() {
 		before[first[i].ID()] = true
 	}
 	second := &Pass{Deployment: later, Check: p.Check}
+	gatherAgain(later, p.Check)
 	second.Check.Run(second)
 	p.Findings = slices.DeleteFunc(second.Findings, func(f Finding) bool {
 		return !before[f.ID()] && (f.Result.Fault() || f.Reason == NeedsSample) // the second run takes no samples
@@ -151,6 +152,9 @@ type Document struct {
 	// Commands are the classic commands that show the same, with --show-commands.
 	Commands []string    `json:"commands,omitempty"`
 	Fixes    []fixes.Fix `json:"fixes,omitempty"` // what --fix did before this report
+	// Groups and Nodes are the faults by cause and by node, with --all-nodes.
+	Groups []Group      `json:"groups,omitzero"`
+	Nodes  []NodeResult `json:"nodes,omitzero"`
 	// Tunnels is what became of packets that the nodes sent each other, with --send.
 	Tunnels *probe.Mesh `json:"tunnels,omitzero"`
 	// Stats is what was read, with --stats.

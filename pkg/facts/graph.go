@@ -11,6 +11,7 @@ import (
 // GraphOf joins the databases of a deployment, with those of all hosts that can be read, into the graph on which packets
 // are followed.
 func GraphOf(d *snapshot.Deployment) (*topology.Graph, error) {
+	d = d.Whole()
 	return snapshot.Derive(d, "", func() (*topology.Graph, error) {
 		var hosts sync.WaitGroup
 		for _, h := range d.Hosts {

@@ -35,14 +35,14 @@ func Doctor(w io.Writer, s Style, format string, doc doctor.Document, v DoctorVi
 	case "junit":
 		return doctorJUnit(w, doc.Report, v)
 	case "md":
-		return doctorMarkdown(w, doc.Report, v)
+		return doctorMarkdown(w, doc, v)
 	}
 	p := &doctorPrinter{tracePrinter: tracePrinter{style: s}, short: format == "short", view: v}
 	p.head(doc.Report, v)
-	for _, f := range doc.Findings {
-		if f.Result.Fault() {
-			p.finding(f)
-		}
+	if doc.Nodes != nil {
+		p.groups(doc)
+	} else {
+		p.findings(doc.Findings)
 	}
 	p.mesh(doc.Tunnels)
 	if len(doc.Commands) > 0 {
@@ -258,6 +258,14 @@ func resultLook(r doctor.Result) Look {
 	return Faint
 }
 
+func (p *doctorPrinter) findings(all []doctor.Finding) {
+	for _, f := range all {
+		if f.Result.Fault() {
+			p.finding(f)
+		}
+	}
+}
+
 func (p *doctorPrinter) finding(f doctor.Finding) {
 	if p.short {
 		p.put(0, 2, Span{fmt.Sprintf("%-7s ", f.Result), resultLook(f.Result)}, Span{Text: f.Title}, Span{"  " + foundBy(f), Faint})
@@ -301,39 +309,51 @@ func (p *doctorPrinter) labelled(label string, spans ...Span) {
 	p.put(2, 10, slices.Insert(spans, 0, Span{fmt.Sprintf("%-8s", label), Faint})...)
 }
 
-func doctorMarkdown(w io.Writer, r doctor.Report, v DoctorView) error {
+func doctorMarkdown(w io.Writer, doc doctor.Document, v DoctorView) error {
 	var b strings.Builder
-	errors, warnings := tallyFindings(r.Findings)
+	errors, warnings := tallyFindings(doc.Findings)
 	fmt.Fprintf(&b, "## ovnctl doctor: %s, %s\n", count(errors, "error"), count(warnings, "warning"))
 	if len(v.Sources) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", Markdown(strings.Join(v.Sources, ", ")))
 	}
-	if all := gaps(r, v.Unread); len(all) > 0 {
+	if all := gaps(doc.Report, v.Unread); len(all) > 0 {
 		b.WriteString("\n")
 		for _, g := range all {
 			fmt.Fprintf(&b, "- %s: %s\n", g.label, Markdown(g.words()))
 		}
 	}
-	for _, f := range r.Findings {
-		if !f.Result.Fault() {
-			continue
-		}
-		fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n", f.Result, Markdown(f.Title), markdownFoundBy(f))
-		for _, e := range f.Evidence {
-			fmt.Fprintf(&b, "- seen: %s: %s\n", Markdown(e.Source.String()), MarkdownCode(e.Says))
-		}
-		for _, line := range [][2]string{{"cause", f.Cause}, {"breaks", f.Effect}, {"next", f.Next}} {
-			if line[1] != "" {
-				fmt.Fprintf(&b, "- %s: %s\n", line[0], Markdown(line[1]))
+	if doc.Nodes != nil {
+		groupsMarkdown(&b, doc, v)
+	} else {
+		for _, f := range doc.Findings {
+			if f.Result.Fault() {
+				findingMarkdown(&b, f, v)
 			}
 		}
-		if f.Fix != nil {
-			fmt.Fprintf(&b, "- fix: %s (%s)\n", MarkdownCode(v.command(f.Fix)), Markdown(v.fixWords(f.Fix)))
-		}
-		consequencesMarkdown(&b, f, "")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func findingMarkdown(w io.Writer, f doctor.Finding, v DoctorView) {
+	fmt.Fprintf(w, "\n### %s: %s\n\n%s\n\n", f.Result, Markdown(f.Title), markdownFoundBy(f))
+	detailsMarkdown(w, f)
+	if f.Fix != nil {
+		fmt.Fprintf(w, "- fix: %s (%s)\n", MarkdownCode(v.command(f.Fix)), Markdown(v.fixWords(f.Fix)))
+	}
+	consequencesMarkdown(w, f, "")
+}
+
+// detailsMarkdown writes what was seen and what it means.
+func detailsMarkdown(w io.Writer, f doctor.Finding) {
+	for _, e := range f.Evidence {
+		fmt.Fprintf(w, "- seen: %s: %s\n", Markdown(e.Source.String()), MarkdownCode(e.Says))
+	}
+	for _, line := range [][2]string{{"cause", f.Cause}, {"breaks", f.Effect}, {"next", f.Next}} {
+		if line[1] != "" {
+			fmt.Fprintf(w, "- %s: %s\n", line[0], Markdown(line[1]))
+		}
+	}
 }
 
 // markdownFoundBy is foundBy as Markdown.
@@ -344,10 +364,10 @@ func markdownFoundBy(f doctor.Finding) string {
 	return MarkdownCode(f.Check)
 }
 
-func consequencesMarkdown(b *strings.Builder, f doctor.Finding, indent string) {
+func consequencesMarkdown(w io.Writer, f doctor.Finding, indent string) {
 	for _, c := range f.Consequences {
-		fmt.Fprintf(b, "%s- also caused by this: %s: %s (%s)\n", indent, c.Result, Markdown(c.Title), markdownFoundBy(c))
-		consequencesMarkdown(b, c, indent+"  ")
+		fmt.Fprintf(w, "%s- also caused by this: %s: %s (%s)\n", indent, c.Result, Markdown(c.Title), markdownFoundBy(c))
+		consequencesMarkdown(w, c, indent+"  ")
 	}
 }
 

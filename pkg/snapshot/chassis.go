@@ -30,7 +30,7 @@ func (d *Deployment) Again() (*Deployment, error) {
 			return nil, d.ctx.Err()
 		case <-time.After(againAfter):
 		}
-		second := Look(d.ctx, d.cluster.Again(), Options{})
+		second := Look(d.ctx, d.cluster.Again(), Options{Parallel: d.parallel})
 		for _, h := range second.Hosts {
 			h.before = d.Host(h.Name)
 		}

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,17 +31,25 @@ type Deployment struct {
 	sample  time.Duration
 	now     time.Time
 	memo    once
+
+	parallel int
+	whole    *Deployment // of a sample of one host, the one that it is part of
 }
 
 // Options configure the sampling.
 type Options struct {
 	// Sample is how long Later waits before the second sample; 0: there is none.
 	Sample time.Duration
+	// Parallel is how many hosts Visit reads at a time; 0: a few.
+	Parallel int
 }
+
+// fewHosts is how many hosts are read at a time by default.
+const fewHosts = 16
 
 // Look samples an open deployment. It reads only which hosts there are; all later reads end with ctx.
 func Look(ctx context.Context, c *cluster.Cluster, o Options) *Deployment {
-	d := &Deployment{ctx: ctx, cluster: c, sample: o.Sample / hurry, Problems: c.Problems}
+	d := &Deployment{ctx: ctx, cluster: c, sample: o.Sample / hurry, Problems: c.Problems, parallel: cmp.Or(o.Parallel, fewHosts)}
 	for _, z := range c.Zones {
 		d.Zones = append(d.Zones, &Zone{Name: z.Name, d: d, nb: z.NB, sb: z.SB, opened: z.Chassis})
 	}
@@ -91,7 +100,7 @@ func (d *Deployment) Later() (*Deployment, error) {
 	case <-time.After(d.sample):
 	}
 	return Derive(d, "later", func() (*Deployment, error) {
-		return Look(d.ctx, d.cluster.Again(), Options{}), nil
+		return Look(d.ctx, d.cluster.Again(), Options{Parallel: d.parallel}), nil
 	})
 }
 

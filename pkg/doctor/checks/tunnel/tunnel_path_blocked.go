@@ -52,14 +52,15 @@ func followTunnels(d *snapshot.Deployment) (tunnelsFollowed, error) {
 		if err != nil {
 			return all, err
 		}
-		for _, n := range facts.Switching(d) {
-			lost, count, err := ground.Tunnels(d.Context(), n, peersFollowed)
-			if err != nil && d.Context().Err() != nil {
-				return all, err
-			}
-			all.lost, all.count = append(all.lost, lost...), all.count+count // what cannot be read is reported by other checks
+		nodes := facts.Switching(d)
+		each := make([]tunnelsFollowed, len(nodes))
+		d.SideBySide(len(nodes), func(i int) { // what cannot be read is reported by other checks
+			each[i].lost, each[i].count, _ = ground.Beside().Tunnels(d.Context(), nodes[i], peersFollowed)
+		})
+		for _, e := range each {
+			all.lost, all.count = append(all.lost, e.lost...), all.count+e.count
 		}
-		return all, nil
+		return all, d.Context().Err()
 	})
 }
 

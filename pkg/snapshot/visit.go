@@ -1,0 +1,76 @@
+package snapshot
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+)
+
+// Visit calls visit for each host, side by side, at most Options.Parallel at a time. A host that cannot be reached is left
+// out of this sample and of later ones: nothing waits for it again. Why is among the Problems of the cluster. Visit tells
+// each host that is done, one at a time; tell may be nil. The local host is always reached.
+func (d *Deployment) Visit(visit func(*Host), tell func(h *Host, reached bool)) {
+	reached := make([]bool, len(d.Hosts))
+	var telling sync.Mutex
+	d.SideBySide(len(d.Hosts), func(i int) {
+		h := d.Hosts[i]
+		if reached[i] = h.Local || h.answers(); reached[i] {
+			visit(h)
+		}
+		if tell != nil {
+			telling.Lock()
+			defer telling.Unlock()
+			tell(h, reached[i])
+		}
+	})
+	var hosts []*Host
+	var silent []*cluster.Node
+	for i, h := range d.Hosts {
+		if reached[i] {
+			hosts = append(hosts, h)
+		} else {
+			silent = append(silent, h.node)
+		}
+	}
+	d.Hosts = hosts
+	d.cluster.Drop(silent...)
+	d.Problems = d.cluster.Problems
+}
+
+// SideBySide calls f with each number below n, at most Options.Parallel at a time.
+func (d *Deployment) SideBySide(n int, f func(int)) {
+	slots := make(chan struct{}, d.parallel)
+	var wg sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
+	}
+	wg.Wait()
+}
+
+// answers reports whether anything of a host can be read: its Open vSwitch, or its network.
+func (h *Host) answers() bool {
+	_, err := h.Switch()
+	if err == nil || errors.Is(err, ErrUnavailable) {
+		return true
+	}
+	_, err = h.Network()
+	return err == nil
+}
+
+// Alone returns a sample of one host, without databases. What is read of the host is read once for both.
+func (d *Deployment) Alone(h *Host) *Deployment {
+	return &Deployment{Hosts: []*Host{h}, Problems: d.Problems, ctx: d.ctx, cluster: d.cluster, now: d.now, parallel: 1, whole: d}
+}
+
+// Whole returns the sample that one of a host alone is part of, else d itself.
+func (d *Deployment) Whole() *Deployment {
+	if d.whole != nil {
+		return d.whole
+	}
+	return d
+}
