@@ -1,0 +1,124 @@
+//go:build lab
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
+)
+
+// replyDelay is how long a simulated node takes for each reply.
+const replyDelay = "20ms"
+
+// BenchmarkAllNodes asks doctor about all of many nodes: processes that reply what the three nodes of a lab replied, 20 ms
+// late, with the chassis of all in a real Southbound.
+func BenchmarkAllNodes(b *testing.B) {
+	program := buildOvnctl(b)
+	recording := recordNodes(b, program)
+	for _, count := range []int{50, 250, 500} {
+		b.Run(fmt.Sprint(count), func(b *testing.B) {
+			nb, sb := recording.serve(b, count)
+			for b.Loop() {
+				cmd := exec.CommandContext(b.Context(), program, "doctor", "--all-nodes", "-o", "json", "--nb", nb.Remote(), "--sb", sb.Remote(),
+					"--node-exec", fmt.Sprintf("%s replay %s %s {hostname}", recording.answer, recording.dir, replyDelay))
+				cmd.Env = append(os.Environ(), "OVS_RUNDIR="+b.TempDir(), "OVN_RUNDIR="+b.TempDir()) // no node is here
+				start := time.Now()
+				out, _ := cmd.Output()
+				b.ReportMetric(time.Since(start).Seconds(), "s")
+				b.ReportMetric(float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)/1024, "MiB")
+				var doc doctor.Document
+				if err := json.Unmarshal(out, &doc); err != nil {
+					b.Fatalf("%v: %.2000s", err, out)
+				}
+				if len(doc.Nodes) != count {
+					b.Errorf("%d nodes, want %d", len(doc.Nodes), count)
+				}
+				for _, n := range doc.Nodes {
+					if n.Unread != "" {
+						b.Fatalf("%s: %s", n.Name, n.Unread)
+					}
+				}
+				b.ReportMetric(float64(len(doc.Findings)), "findings")
+				b.ReportMetric(float64(len(doc.Groups)), "causes")
+			}
+		})
+	}
+}
+
+// A nodeRecording is what the nodes of a lab replied, and the lab's databases.
+type nodeRecording struct {
+	dir, answer string
+	nb, sb      []byte
+	chassis     []string // of the lab
+}
+
+// recordNodes has doctor read a lab, and keeps what the nodes reply.
+func recordNodes(b *testing.B, program string) *nodeRecording {
+	b.Helper()
+	r := &nodeRecording{dir: b.TempDir(), answer: filepath.Join(b.TempDir(), "answer")}
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", r.answer, "../../internal/lab/cmd/answer")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	l := labtest.Own(b, lab.OVNKubernetes(), lab.Options{})
+	for _, n := range l.Topology.Nodes {
+		r.chassis = append(r.chassis, n.SystemID)
+		dir := filepath.Join(r.dir, n.Name)
+		names := n.SystemID + " " + n.IPv4.Addr().String()
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "names"), []byte(names), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	way := fmt.Sprintf("%s record %s {hostname} %s/enter {hostname}", r.answer, r.dir, l.Dir)
+	cmd := l.Program(b.Context(), "central", program, "doctor", "--all-nodes", "--nb", l.NB(), "--sb", l.SB(), "--node-exec", way)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	for file, to := range map[string]*[]byte{"ovnnb_db.db": &r.nb, "ovnsb_db.db": &r.sb} {
+		text, err := os.ReadFile(filepath.Join(l.Dir, "central/var/lib/ovn", file))
+		if err != nil {
+			b.Fatal(err)
+		}
+		*to = text
+	}
+	return r
+}
+
+// serve starts servers of the lab's databases, with so many chassis in place of the lab's.
+func (r *nodeRecording) serve(b *testing.B, count int) (nb, sb *ovsdbtest.Server) {
+	b.Helper()
+	start := func(db string, contents []byte) *ovsdbtest.Server {
+		dir := ovsdbtest.Dir(b)
+		file := filepath.Join(dir, "db")
+		if err := os.WriteFile(file, contents, 0o600); err != nil {
+			b.Fatal(err)
+		}
+		return ovsdbtest.Serve(b, dir, file, db)
+	}
+	nb, sb = start("OVN_Northbound", r.nb), start("OVN_Southbound", r.sb)
+	args := []string{"--db=" + sb.Remote(), "--timeout=60"}
+	for _, id := range r.chassis {
+		args = append(args, "--", "chassis-del", id)
+	}
+	for n := range count {
+		host := fmt.Sprintf("node%d-%04d", n%len(r.chassis)+1, n)
+		args = append(args, "--", "chassis-add", host+"-id", "geneve", fmt.Sprintf("172.31.%d.%d", n/250, n%250+1), "--", "set", "Chassis", host+"-id", "hostname="+host)
+	}
+	ovsdbtest.Run(b, "ovn-sbctl", strings.Fields(strings.Join(args, " "))...)
+	return nb, sb
+}

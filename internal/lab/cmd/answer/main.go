@@ -1,0 +1,150 @@
+// Command answer stands for the shell of a node: it records what a real node's shell replies to ovnctl's scripts, and
+// gives those replies again as any number of other nodes.
+//
+//	answer record DIR NODE COMMAND...   passes scripts on to COMMAND, and records its replies in DIR/NODE
+//	answer replay DIR DELAY HOST sh     replies as HOST, "node2-0007": with what node2 said, under the name and the addresses of HOST
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// boundary stands in a recording for that of the script, which differs each time.
+const boundary = "@boundary@"
+
+func main() {
+	var err error
+	switch {
+	case len(os.Args) > 4 && os.Args[1] == "record":
+		err = record(filepath.Join(os.Args[2], os.Args[3]), os.Args[4:])
+	case len(os.Args) > 4 && os.Args[1] == "replay":
+		err = replay(os.Args[2], os.Args[3], os.Args[4])
+	default:
+		err = fmt.Errorf("record or replay?")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "answer:", err)
+		os.Exit(1)
+	}
+}
+
+// lastLine is how a script ends.
+var lastLine = regexp.MustCompile(`^printf '%s done\\n' (\w+)\n$`)
+
+// scripts calls f with each script on standard input, without its boundary, and with that.
+func scripts(f func(script, mark string) error) error {
+	in := bufio.NewReader(os.Stdin)
+	var script strings.Builder
+	for {
+		line, err := in.ReadString('\n')
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		script.WriteString(line)
+		if m := lastLine.FindStringSubmatch(line); m != nil {
+			if err := f(strings.ReplaceAll(script.String(), m[1], boundary), m[1]); err != nil {
+				return err
+			}
+			script.Reset()
+		}
+	}
+}
+
+func file(dir, script string) string {
+	sum := sha256.Sum256([]byte(script))
+	return filepath.Join(dir, hex.EncodeToString(sum[:16]))
+}
+
+func record(dir string, command []string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	shell := exec.Command(command[0], command[1:]...)
+	shell.Stderr = os.Stderr
+	in, err := shell.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := shell.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := shell.Start(); err != nil {
+		return err
+	}
+	from := bufio.NewReader(out)
+	err = scripts(func(script, mark string) error {
+		if _, err := io.WriteString(in, strings.ReplaceAll(script, boundary, mark)); err != nil {
+			return err
+		}
+		var reply bytes.Buffer
+		for end := []byte(mark + " done\n"); !bytes.HasSuffix(reply.Bytes(), end); {
+			line, err := from.ReadBytes('\n')
+			reply.Write(line)
+			if err != nil {
+				return err
+			}
+		}
+		if _, err := os.Stdout.Write(reply.Bytes()); err != nil {
+			return err
+		}
+		return os.WriteFile(file(dir, script), bytes.ReplaceAll(reply.Bytes(), []byte(mark), []byte(boundary)), 0o644)
+	})
+	_ = in.Close()
+	_ = shell.Wait()
+	return err
+}
+
+func replay(dir, delay, host string) error {
+	wait, err := time.ParseDuration(delay)
+	if err != nil {
+		return err
+	}
+	node, number, ok := strings.Cut(host, "-")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil {
+		return fmt.Errorf("%q is not the name of a recorded node with a number, as node2-0007", host)
+	}
+	names, err := os.ReadFile(filepath.Join(dir, node, "names")) // the system-id and the address of the recorded node
+	if err != nil {
+		return err
+	}
+	words := strings.Fields(string(names))
+	own := []string{words[0], host + "-id", words[1], address(n), node, host}
+	var back []string
+	for i := 0; i < len(own); i += 2 {
+		back = append(back, own[i+1], own[i])
+	}
+	there, here := strings.NewReplacer(own...), strings.NewReplacer(back...)
+	return scripts(func(script, mark string) error {
+		time.Sleep(wait)
+		reply, err := os.ReadFile(file(filepath.Join(dir, node), here.Replace(script)))
+		if os.IsNotExist(err) { // nobody asked the real node: no part of the reply is there
+			_, err = fmt.Printf("%s done\n", mark)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		_, err = os.Stdout.WriteString(strings.ReplaceAll(there.Replace(string(reply)), boundary, mark))
+		return err
+	})
+}
+
+// address is the tunnel address of the node with a number.
+func address(n int) string { return fmt.Sprintf("172.31.%d.%d", n/250, n%250+1) }
