@@ -34,6 +34,8 @@ type applyOptions struct {
 	stateDir string
 	confirm  []string
 	within   time.Duration
+
+	overConnection string // this node, as the operator at the other end of standard input and output named it; empty: the operator is here
 }
 
 func (a *applyOptions) addFlags(f *pflag.FlagSet) {
@@ -41,6 +43,7 @@ func (a *applyOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVarP(&a.yes, "yes", "y", false, "do not ask")
 	f.StringVar(&a.maxRisk, "max-risk", string(fixes.Medium), "refuse what is above this `risk`: low, medium or high")
 	addStateDir(f, &a.stateDir)
+	a.addOverConnection(f)
 	a.within = time.Minute
 	f.Var((*seconds)(&a.within), "confirm-timeout", "roll back what can cut this host off unless it is confirmed within this many `seconds`")
 	f.StringSliceVar(&a.confirm, "confirm", nil, "what confirms it in place of a person: `gateway`, southbound")
@@ -59,6 +62,8 @@ func (o *options) state(dir string) string {
 	return filepath.Join(o.hostRoot, fixes.DefaultState)
 }
 
+var errNobody = errors.New("standard input is not a terminal: nobody can be asked\nhint: use --yes, or --dry-run to see the plan alone")
+
 func (a *applyOptions) check(o *options) error {
 	if !slices.Contains(fixes.Risks, fixes.Risk(a.maxRisk)) {
 		return fmt.Errorf("--max-risk %q: expected low, medium or high", a.maxRisk)
@@ -71,8 +76,8 @@ func (a *applyOptions) check(o *options) error {
 	if o.offline != "" {
 		return errors.New("--offline reads saved data, and a repair changes a live deployment")
 	}
-	if !a.yes && !a.dryRun && !o.asks() {
-		return errors.New("standard input is not a terminal: nobody can be asked\nhint: use --yes, or --dry-run to see the plan alone")
+	if !a.yes && !a.dryRun && a.overConnection == "" && !o.asks() {
+		return errNobody
 	}
 	if !a.yes && !a.dryRun && o.machine() {
 		return errors.New("-o " + o.output + " leaves no place for questions\nhint: use --yes, or --dry-run to see the plan alone")
@@ -90,11 +95,14 @@ func (o *options) asks() bool {
 func (o *options) loop(ctx context.Context, a *applyOptions, c *cluster.Cluster, sample time.Duration) (*fixes.Loop, error) {
 	l := &fixes.Loop{
 		Cluster: c, Root: o.hostRoot, Find: catalog.Find, Open: o.openToFix,
-		Operator: &operator{options: o, answers: bufio.NewReader(o.stdin)},
+		Operator: &operator{options: o, answers: bufio.NewReader(o.stdin), afar: a.overConnection},
 		DryRun:   a.dryRun, Yes: a.yes, MaxRisk: fixes.Risk(a.maxRisk), Sample: sample, Within: a.within, WatchArgs: o.watchArgs(a.stateDir),
 	}
 	for _, w := range a.confirm {
 		l.Witnesses = append(l.Witnesses, fixes.Witness(w))
+	}
+	if a.overConnection != "" {
+		l.Reply = l.Operator.(*operator).Reply
 	}
 	l.Examine = func(ctx context.Context, names []string) []fixes.Fault { return examineFor(ctx, l, names) }
 	if a.dryRun {
@@ -241,7 +249,8 @@ func faultsOf(findings []doctor.Finding, deep bool) []fixes.Fault {
 type operator struct {
 	*options
 	answers *bufio.Reader
-	apart   bool // a blank line before each repair
+	apart   bool   // a blank line before each repair
+	afar    string // this node as the operator calls it who is elsewhere; empty: the operator is here
 	shown   *progress
 }
 
@@ -273,7 +282,11 @@ func (o *operator) ShowUndo(r *fixes.Run, p *fixes.PlanSummary) error {
 
 // ShowOutcome shows the outcome of a repair.
 func (o *operator) ShowOutcome(out fixes.Outcome) error {
-	return render.Outcome(o.text(), o.style(o.stdout), out)
+	undo := "ovnctl fix undo"
+	if o.afar != "" {
+		undo += " --node " + fixes.Word(o.afar)
+	}
+	return render.Outcome(o.text(), o.style(o.stdout), out, undo)
 }
 
 // Progress shows the progress of a run on a terminal.

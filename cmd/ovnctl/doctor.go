@@ -56,10 +56,11 @@ It changes nothing without --fix. A check that could not decide says why.
 small and of full size, and shows who reaches whom. They belong to no logical
 network: who receives them discards them.
 
---all-nodes reads all nodes side by side, --parallel at a time, and groups what it
-finds: each cause once, with the nodes that have it, and the nodes with what was
-found on each. A node that cannot be reached is named with the reason, and does
-not hold up the others. --node names the nodes to read, in place of all.
+--all-nodes reads all nodes side by side, --parallel at a time, and groups what
+it finds: each cause once, with the nodes that have it, and the nodes with what
+was found on each. A node that cannot be reached is named with the reason, and
+does not hold up the others. --node names the nodes to read, in place of all;
+with --fix the one to repair.
 
 OBJECT restricts it to the path of a pod (NAMESPACE/POD), a node or another
 object that trace takes; two of them, to the path between them.
@@ -76,7 +77,7 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
   ovnctl doctor --fix`,
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: o.complete,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.runThere(cmd, args) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -106,6 +107,20 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 	_ = cmd.RegisterFlagCompletionFunc("max-risk", completeRisks)
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", completeWords(string(doctor.Error), string(doctor.Warning), "never"))
 	return cmd
+}
+
+// runThere runs doctor, with --fix on the node that --node names.
+func (o *doctorOptions) runThere(cmd *cobra.Command, args []string) error {
+	if !o.fix || len(o.nodes) == 0 {
+		return o.run(cmd.Context(), args)
+	}
+	if len(o.nodes) > 1 {
+		return usageError{errors.New("--fix repairs one node at a time: give --node once")}
+	}
+	if done, err := o.elsewhere(cmd.Context(), cmd, o.nodes[0], args, o.stateDir, o.yes || o.dryRun); done {
+		return err
+	}
+	return o.run(cmd.Context(), args)
 }
 
 func checkNames() []string {
@@ -145,6 +160,10 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 	// What is read is kept until the end: collecting garbage meanwhile costs a sixth of the time and finds little.
 	// --memory still applies.
 	debug.SetGCPercent(400)
+	if o.allNodes { // of many nodes it is much: then it is collected as it grows, and the limit is that of --memory
+		debug.SetGCPercent(50)
+		debug.SetMemoryLimit(o.memory)
+	}
 	c, err := o.openToFix(ctx)
 	if err != nil {
 		return err
@@ -159,6 +178,9 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	if o.fix {
+		if o.overConnection != "" {
+			defer o.removeCopies(o.stateDir)
+		}
 		return e.repair(ctx)
 	}
 	o.tellOpen(o.stateDir)
@@ -355,27 +377,40 @@ func (e *examination) print(report doctor.Report, fixed []fixes.Fix) error {
 	return nil
 }
 
-// next returns what to run after a report for people.
+// mostNext is how many nodes are named in what to run next.
+const mostNext = 3
+
+// next returns what to run after a report for people: the repairs here, and those on other nodes.
 func (e *examination) next(r doctor.Report) []string {
-	if e.fix || e.offline != "" { // a capture cannot be repaired
+	if e.fix || e.offline != "" || e.allNodes { // a capture cannot be repaired, and groups have their commands
 		return nil
 	}
-	command := ""
+	var nodes []string
+	risks := map[string]string{}
 	for _, f := range r.Findings {
 		if !f.Result.Fault() || f.Fix == nil {
 			continue
 		}
-		if command == "" {
-			command = "ovnctl doctor --fix"
+		node := f.Fix.Node
+		if here := e.looked.Local(); here != nil && here.Name == node {
+			node = ""
+		}
+		if !slices.Contains(nodes, node) {
+			nodes = append(nodes, node)
 		}
 		if f.Fix.Risk == fixes.High {
-			command = "ovnctl doctor --fix --max-risk high"
+			risks[node] = " --max-risk high"
 		}
 	}
-	if command == "" {
-		return nil
+	var commands []string
+	for _, node := range nodes[:min(len(nodes), mostNext)] {
+		command := "ovnctl doctor --fix"
+		if node != "" {
+			command += " --node " + fixes.Word(node)
+		}
+		commands = append(commands, e.sameSource(command+risks[node])+"   shows a plan for each repair, and asks")
 	}
-	return []string{e.sameSource(command) + "   shows a plan for each repair, and asks"}
+	return commands
 }
 
 // repair offers the repairs for the findings, the worst first.

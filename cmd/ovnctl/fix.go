@@ -42,28 +42,32 @@ A repair that can cut this host off runs under a watchdog: unless it is
 confirmed within --confirm-timeout it is rolled back, even if ovnctl or your
 login session is gone by then.
 
-Give the arguments in order or as NAME=VALUE. A repair of another node runs on
-that node.
+Give the arguments in order or as NAME=VALUE.
+
+--node NODE does it on another node, through --node-exec: this program is copied
+there unless it is installed, and journal, watchdog and undo are there. If the
+connection is lost before the repair is confirmed, the node takes it back.
 
 Output formats: ` + strings.Join(render.FixFormats, ", ") + `.
 ` + exitStatusHelp,
 		Example: `  ovnctl fix list
   ovnctl fix enable-port shop_web-1 --dry-run
   ovnctl fix enable-port PORT=shop_web-1
+  ovnctl fix attach-uplink br-ex --node node3 --node-exec 'ssh {hostname}'
   ovnctl fix undo`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return completeFix(args), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.there(cmd, args, o.run) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&o.node, "node", "", "the `node` to repair (default this one)")
+	cmd.PersistentFlags().StringVar(&o.node, "node", "", "the `node` to repair, from here (default this one)")
 	o.applyOptions.addFlags(f)
 	_ = cmd.RegisterFlagCompletionFunc("max-risk", completeRisks)
 	_ = cmd.RegisterFlagCompletionFunc("node", o.completeNodes)
-	cmd.AddCommand(newFixList(o), newFixUndo(o), newFixRecover(o), newFixWatch(o))
+	cmd.AddCommand(newFixList(o), newFixUndo(o), newFixRecover(o), newFixWatch(o), newFixReady(o))
 	return cmd
 }
 
@@ -94,11 +98,14 @@ func newFixList(o *fixOptions) *cobra.Command {
 		Use:   "list",
 		Short: "List the repairs, or the runs in the journal",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return o.list() },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.there(cmd, args, func(context.Context, []string) error { return o.list() })
+		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.done, "done", false, "list the runs in the journal")
 	addStateDir(f, &o.stateDir)
+	o.addOverConnection(f)
 	return cmd
 }
 
@@ -117,7 +124,7 @@ the runs.`,
   ovnctl fix undo 3`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: o.completeRuns,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.undo(cmd.Context(), args) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.there(cmd, args, o.undo) },
 	}
 	o.applyOptions.addFlags(cmd.Flags())
 	_ = cmd.Flags().MarkHidden("max-risk")
@@ -151,25 +158,42 @@ steps are done and the fault is gone. Otherwise it is rolled back.
 A run that can be neither finished nor rolled back blocks all others. --leave
 RUN closes it: its changes stay, and fix list --done shows it.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if _, err := o.format(render.FixFormats...); err != nil {
-				return err
-			}
-			if leave != 0 {
-				return o.leave(cmd.Context(), leave)
-			}
-			o.yes = true // it asks nothing
-			l, err := o.openLoop(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer func() { o.close(l.Cluster, &err) }()
-			return o.finish(l)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.there(cmd, args, func(ctx context.Context, _ []string) error { return o.recover(ctx, leave) })
 		},
 	}
 	addStateDir(cmd.Flags(), &o.stateDir)
+	o.addOverConnection(cmd.Flags())
 	cmd.Flags().IntVar(&leave, "leave", 0, "close this `run` and keep its changes")
 	return cmd
+}
+
+// there runs a command on the node that --node names, else here.
+func (o *fixOptions) there(cmd *cobra.Command, args []string, here func(context.Context, []string) error) error {
+	if done, err := o.elsewhere(cmd.Context(), cmd, o.node, args, o.stateDir, o.yes || o.dryRun); done {
+		return err
+	}
+	if o.overConnection != "" {
+		defer o.removeCopies(o.stateDir)
+	}
+	return here(cmd.Context(), args)
+}
+
+// recover finishes or rolls back interrupted runs, or closes one and leaves its changes.
+func (o *fixOptions) recover(ctx context.Context, leave int) (err error) {
+	if _, err := o.format(render.FixFormats...); err != nil {
+		return err
+	}
+	if leave != 0 {
+		return o.leave(ctx, leave)
+	}
+	o.yes = true // it asks nothing
+	l, err := o.openLoop(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { o.close(l.Cluster, &err) }()
+	return o.finish(l)
 }
 
 // newFixWatch is the watchdog; not for people.
@@ -194,6 +218,7 @@ func (o *fixOptions) watch(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
+	defer o.removeCopies(o.stateDir)
 	return journal.Watch(ctx, id, func(ctx context.Context) (*fixes.Target, error) {
 		c, err := o.openBroken(ctx)
 		if err != nil {

@@ -109,6 +109,9 @@ func (n *Node) opened(db ovsdb.Reader) {
 	}
 }
 
+// Hostname returns the name by which a command prefix reaches the node; empty if unknown.
+func (n *Node) Hostname() string { return n.hostname }
+
 // Far reports whether there is nothing to read the node from: no way to reach it, and no saved data.
 func (n *Node) Far() bool { return n.far && n.Vswitch() == nil }
 

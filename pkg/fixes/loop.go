@@ -32,7 +32,10 @@ type Loop struct {
 	Sample    time.Duration // time between the two samples for plans; 0: one sample
 	Witnesses []Witness     // confirm a plan that cuts; none: the operator does
 	Within    time.Duration // time to confirm it
-	WatchArgs []string      // arguments of the watchdog command, before the run's number
+	// Reply has the operator's end of a connection reply, and confirms what a lost connection must undo: then each repair that
+	// can be undone is watched. Nil: the operator is here.
+	Reply     func(context.Context) error
+	WatchArgs []string // arguments of the watchdog command, before the run's number
 
 	settling time.Duration // for tests, in place of the constant
 }
@@ -211,8 +214,13 @@ func (l *Loop) decide(ctx context.Context, call *Call, p *Plan, fault *Fault) (O
 		return refused(TooRisky, fmt.Errorf("its risk is %s\nhint: --max-risk %s allows it", call.Risk, call.Risk)), nil
 	}
 	o := Options{Progress: func(e Event) { l.Operator.Progress(p, e) }}
+	otherwise := func(ctx context.Context) error { return l.confirmBy(ctx, Witnesses, true) }
+	if !p.Cuts && l.Reply != nil && p.OneWay() == "" {
+		p.Cuts = true
+		otherwise = func(context.Context) error { return nil } // the reply is enough
+	}
 	if p.Cuts {
-		if err := l.watch(ctx, &o, func(ctx context.Context) error { return l.confirmBy(ctx, Witnesses, true) }); err != nil {
+		if err := l.watch(ctx, &o, otherwise); err != nil {
 			return refused(NotWatched, err), nil
 		}
 	}
@@ -275,6 +283,14 @@ func (l *Loop) watch(ctx context.Context, o *Options, otherwise func(context.Con
 		o.Confirm = l.confirmByHand
 	default:
 		o.Confirm = otherwise
+	}
+	if confirm := o.Confirm; l.Reply != nil && (l.Yes || len(l.Witnesses) > 0) {
+		o.Confirm = func(ctx context.Context) error {
+			if err := confirm(ctx); err != nil {
+				return err
+			}
+			return l.Reply(ctx)
+		}
 	}
 	return nil
 }

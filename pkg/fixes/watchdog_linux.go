@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,7 +117,8 @@ func watchable(t *Target) error {
 	theirs, err := os.Readlink(filepath.Join("/", t.Root, "proc/1/ns/pid"))
 	if err != nil { // the root has no /proc of its own
 		theirs = firstPIDNamespace
-		if t.Root == "" {
+		foreign := errors.Is(err, fs.ErrPermission) && os.Geteuid() == 0 // the /proc is of another namespace
+		if t.Root == "" && !foreign {
 			theirs = ours
 		}
 	}
@@ -124,6 +126,16 @@ func watchable(t *Target) error {
 		return errors.New("ovnctl runs in its own PID namespace, and a watchdog would end with it\nhint: run it on the host, or in a pod with hostPID")
 	}
 	return nil
+}
+
+// Survives returns why no watchdog started here would outlive this process and its login, nil if one would. It moves this
+// process out of the login's control groups.
+func Survives(root string) error {
+	t := &Target{Root: root}
+	if err := watchable(t); err != nil || t.transient() {
+		return err
+	}
+	return leaveCgroups()
 }
 
 // transient reports whether systemd can start a unit in our namespaces.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -88,7 +89,7 @@ func (s *shells) take() (*shell, error) {
 		return sh, nil
 	}
 	s.mu.Unlock()
-	return startShell(s.words)
+	return startShell(s.words, nil)
 }
 
 func (s *shells) put(sh *shell) {
@@ -128,13 +129,17 @@ func (s *shells) close() {
 	s.idle = nil
 }
 
-func startShell(words []string) (*shell, error) {
+// startShell starts a shell behind the words. What it says on standard error is kept, and written to stderr unless that is nil.
+func startShell(words []string, stderr io.Writer) (*shell, error) {
 	sh := &shell{said: &bounded{limit: 4096}, exited: make(chan struct{})}
 	sh.cmd = exec.Command(words[0], append(words[1:len(words):len(words)], "sh")...)
 	// A session of its own: the command cannot prompt on the terminal, and everything it started ends with it.
 	sh.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	sh.cmd.WaitDelay = time.Second
 	sh.cmd.Stderr = sh.said
+	if stderr != nil {
+		sh.cmd.Stderr = io.MultiWriter(sh.said, stderr)
+	}
 	// Our own pipes: the output must survive the command's end.
 	stdin, in, err := os.Pipe()
 	if err != nil {

@@ -88,7 +88,7 @@ func (r *remote) stream(ctx context.Context, with relay, socket string) (net.Con
 	if !socketPath.MatchString(socket) {
 		return nil, r.fail(fmt.Errorf("%q is not used as the path of a socket", socket))
 	}
-	sh, err := startShell(r.words)
+	sh, err := startShell(r.words, nil)
 	if err != nil {
 		return nil, r.fail(fmt.Errorf("%s: %w", r.words[0], err))
 	}
@@ -97,7 +97,7 @@ func (r *remote) stream(ctx context.Context, with relay, socket string) (net.Con
 	script := fmt.Sprintf("main() {\nB=\nSECONDS_EACH=1\n%s\necho '%s'\n%s\n}\nmain %s\n", preamble, ready, with.run, shellQuote(socket))
 	stop := context.AfterFunc(ctx, sh.end)
 	defer stop()
-	s := &stream{sh: sh, from: bufio.NewReaderSize(sh.out, 64<<10)}
+	s := newStream(sh)
 	if _, err = io.WriteString(sh.in, script); err == nil {
 		err = s.await(ready)
 	}
@@ -113,6 +113,8 @@ type stream struct {
 	sh   *shell
 	from *bufio.Reader
 }
+
+func newStream(sh *shell) *stream { return &stream{sh: sh, from: bufio.NewReaderSize(sh.out, 64<<10)} }
 
 // await skips what a login prints, up to a line.
 func (s *stream) await(line string) error {

@@ -85,8 +85,8 @@ func undoWords(p *fixes.PlanSummary) string {
 	return ", can be undone: ovnctl fix undo"
 }
 
-// Outcome writes the result of a repair as text.
-func Outcome(w io.Writer, s Style, o fixes.Outcome) error {
+// Outcome writes the result of a repair as text. undo is the command that undoes a run, before its number.
+func Outcome(w io.Writer, s Style, o fixes.Outcome, undo string) error {
 	out := &doctorPrinter{tracePrinter: tracePrinter{style: s}}
 	words := []Span{{strings.ToUpper(string(o.State)), repairLook(o.State)}}
 	why, rest, _ := strings.Cut(o.Why, "\n")
@@ -110,7 +110,7 @@ func Outcome(w io.Writer, s Style, o fixes.Outcome) error {
 	case o.OneWay != "":
 		out.labelled("undo", Span{Text: "cannot be undone; " + o.OneWay})
 	default:
-		out.labelled("undo", Span{fmt.Sprintf("ovnctl fix undo %d", o.Run), Name})
+		out.labelled("undo", Span{fmt.Sprintf("%s %d", undo, o.Run), Name})
 	}
 	return out.flush(w)
 }

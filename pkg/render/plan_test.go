@@ -60,7 +60,7 @@ func planText(t *testing.T, document []byte, width int) []byte {
 		if err := render.Plan(&out, style, f.Call, f.Plan); err != nil {
 			t.Fatal(err)
 		}
-		if err := render.Outcome(&out, style, f.Outcome); err != nil {
+		if err := render.Outcome(&out, style, f.Outcome, "ovnctl fix undo"); err != nil {
 			t.Fatal(err)
 		}
 	}
