@@ -120,6 +120,22 @@ func (c Calibration) Base(p Pipeline) int {
 	return 0
 }
 
+// Physical returns the OpenFlow table of one of ovn-controller's own tables; false if unknown, or this release lacks it.
+func (c Calibration) Physical(t release.PhysicalTable) (of int, ok bool) {
+	of, ok = c.tables[t]
+	return of, ok
+}
+
+// Output returns the table where output leads to in the ingress pipeline; false if unknown.
+func (c Calibration) Output() (of int, ok bool) {
+	for _, t := range []release.PhysicalTable{release.OutputInit, release.DetectLargePkt, release.RemoteOutput} {
+		if of, ok := c.tables[t]; ok {
+			return of, true
+		}
+	}
+	return 0, false
+}
+
 // Table returns what an OpenFlow table means for a datapath of this kind; kind is needed only for the stage's name.
 func (c Calibration) Table(of int, kind Kind) Place {
 	place := Place{OpenFlow: of, Physical: c.names[of]}

@@ -221,3 +221,19 @@ type Table struct {
 
 // NoTable means no table was given.
 var NoTable = Table{Number: -1}
+
+// LoadedBits is the same as an action, written as a SetField if it sets bits of a field: dumps of old and new OpenFlow
+// versions write them differently.
+func LoadedBits(a Action) (SetField, bool) {
+	switch a := a.(type) {
+	case SetField:
+		return SetField{Field: a.Field, Value: a.Value.And(a.Mask), Mask: a.Mask}, true
+	case Load:
+		return SetField{Field: a.Dst.Field, Value: a.Value.Shl(a.Dst.Lo), Mask: a.Dst.Mask()}, true
+	case Modify:
+		if a.Field != nil {
+			return SetField{Field: a.Field, Value: a.Value, Mask: a.Field.Mask()}, true
+		}
+	}
+	return SetField{}, false
+}

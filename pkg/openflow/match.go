@@ -1,6 +1,7 @@
 package openflow
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -171,4 +172,11 @@ func (t Term) matches(p *packet.Flow) bool {
 		return p.InPort().Name == t.Port.Name
 	}
 	return p.Get(t.Field).And(t.Mask) == t.Value.And(t.Mask)
+}
+
+// Key is equal for matches of the same bits with the same values, however they are written.
+func (m Match) Key() string {
+	value, mask, rest := m.compile()
+	p := packet.NewPattern(&mask)
+	return fmt.Sprintf("%s%x%v", p.Key(), p.AppendValues(nil, &value), rest)
 }

@@ -18,11 +18,20 @@ func (a Actions) Annotate(text string, table *Symbols) (needs *Condition, err er
 	return newCondition(c.needs, true), nil
 }
 
+// Needs returns the prerequisites that [Actions.Annotate] makes a condition of as matches, for [Match.Normalize].
+func (a Actions) Needs(text string, table *Symbols) (needs []string, err error) {
+	defer recoverSyntax(&err)
+	c := &checker{text: text, table: table}
+	c.actions(a)
+	return c.texts, nil
+}
+
 type checker struct {
 	text   string
 	table  *Symbols
 	needs  allOf
-	commit bool // inside ct_commit, where ct_mark and ct_label are writable, and nothing else is
+	texts  []string // the same as matches
+	commit bool     // inside ct_commit, where ct_mark and ct_label are writable, and nothing else is
 }
 
 func (c *checker) actions(a Actions) {
@@ -35,6 +44,7 @@ func (c *checker) actions(a Actions) {
 func (c *checker) need(predicate string) {
 	if s, ok := c.table.Lookup(predicate); ok {
 		c.needs = append(c.needs, s.meaning)
+		c.texts = append(c.texts, predicate)
 	}
 }
 
@@ -68,6 +78,11 @@ func (c *checker) field(f Field, bits int, write bool) Ref {
 		c.fail(f.Span, "Field %s is not modifiable.", s.Name)
 	}
 	c.needs = append(c.needs, s.needs...)
+	for of := s; of != nil; of = of.parent {
+		if of.needsText != "" {
+			c.texts = append(c.texts, of.needsText)
+		}
+	}
 	return r
 }
 
@@ -174,6 +189,7 @@ func (c *checker) nested(a *Nested) {
 	switch {
 	case need == "":
 		c.needs = append(c.needs, inner.needs...)
+		c.texts = append(c.texts, inner.texts...)
 		return
 	case !c.table.version.Has(release.NextHopsOfOtherFamily) && a.Name == "arp":
 		need = "ip4"

@@ -53,6 +53,6 @@
 //
 // # What it ignores
 //
-// The package compiles nothing to OpenFlow: no conjunctive matches. It does not run actions. It does not check what
-// depends on a flow's table (next beyond the last table), nor the values of DHCP and RA options.
+// The package compiles nothing to OpenFlow: package desired does, from [Match.Normalize]. It does not run actions. It
+// does not check what depends on a flow's table (next beyond the last table), nor the values of DHCP and RA options.
 package ovnexpr

@@ -18,9 +18,10 @@ const maxAlternatives = 1 << 16
 // OVN's normal form is not minimal, and it decides whether ovn-trace considers a formula ambiguous. So it matters here,
 // too, where duplicates are dropped and where not.
 type normalizer struct {
-	version release.Series
-	left    int    // alternatives that may still be made
-	many    func() // reports that there are too many
+	version  release.Series
+	left     int                    // alternatives that may still be made
+	many     func()                 // reports that there are too many
+	resident func(port string) bool // nil: all ports reside here
 }
 
 func (n *normalizer) spend(alternatives int) {
@@ -29,7 +30,7 @@ func (n *normalizer) spend(alternatives int) {
 	}
 }
 
-// simple replaces all comparisons with comparisons for equality and drops constants. All ports count as resident.
+// simple replaces all comparisons with comparisons for equality and drops constants.
 func (n *normalizer) simple(f *formula) *formula {
 	switch f.kind {
 	case isComparison:
@@ -50,7 +51,7 @@ func (n *normalizer) simple(f *formula) *formula {
 		}
 		return merge(f.kind, operands...)
 	case isResidence:
-		return truth(f.holds)
+		return truth((n.resident == nil || n.resident(f.port)) == f.holds)
 	}
 	return f
 }

@@ -69,6 +69,14 @@ func keywordOf(eth, proto uint64) string {
 	return name
 }
 
+// KeywordOf finds the word for packets of an Ethernet type and, if known, an IP protocol, as ovs-ofctl prints it.
+func KeywordOf(eth, proto uint64, known bool) (Keyword, bool) {
+	if !known {
+		proto = 0
+	}
+	return LookupKeyword(keywordOf(eth, proto))
+}
+
 // Apply gives p the keyword's type.
 func (k Keyword) Apply(p *Flow) {
 	if k.EthType != 0 {

@@ -1,0 +1,145 @@
+package desired
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+)
+
+// A Difference is how what is installed differs from what is desired.
+type Difference string
+
+// The differences.
+const (
+	Equal   Difference = "equal"
+	Missing Difference = "missing" // desired and not installed
+	Foreign Difference = "foreign" // installed and not desired
+	Edited  Difference = "edited"  // installed with other actions or another cookie
+)
+
+// A Pair is a flow that is desired beside the one of the same table, priority and match that is installed. One of them
+// may be nil.
+type Pair struct {
+	Difference Difference
+	Installed  *openflow.FlowEntry
+	// Desired are the flows that logical flows ask for. Where several have one match and different actions,
+	// ovn-controller installs one of them.
+	Desired []*openflow.FlowEntry
+}
+
+// place is where a flow is: equal for flows of which a switch can have one.
+type place struct {
+	table, priority int
+	match           string
+}
+
+func placeOf(f *openflow.FlowEntry) place {
+	return place{max(f.Table.Number, 0), f.Priority, f.Match.Key()}
+}
+
+// Compare pairs desired flows with those installed in the same tables, ordered by table, falling priority and match.
+// Clauses of conjunctions that several logical flows ask for in one match are one flow.
+func Compare(desired, installed []openflow.FlowEntry) []Pair {
+	pairs := map[place]*Pair{}
+	for i := range desired {
+		f := &desired[i]
+		k := placeOf(f)
+		p := pairs[k]
+		if p == nil {
+			p = &Pair{}
+			pairs[k] = p
+		}
+		p.want(f)
+	}
+	for i := range installed {
+		f := &installed[i]
+		k := placeOf(f)
+		if pairs[k] == nil {
+			pairs[k] = &Pair{}
+		}
+		pairs[k].Installed = f
+	}
+	all := make([]Pair, 0, len(pairs))
+	for _, p := range pairs {
+		p.Difference = p.difference()
+		all = append(all, *p)
+	}
+	slices.SortFunc(all, func(a, b Pair) int {
+		x, y := a.Any(), b.Any()
+		return cmp.Or(cmp.Compare(x.Table.Number, y.Table.Number), cmp.Compare(y.Priority, x.Priority), strings.Compare(x.Match.String(), y.Match.String()))
+	})
+	return all
+}
+
+// Any is the flow that is installed, else one that is desired.
+func (p *Pair) Any() *openflow.FlowEntry {
+	if p.Installed != nil {
+		return p.Installed
+	}
+	return p.Desired[0]
+}
+
+// want adds a desired flow.
+func (p *Pair) want(f *openflow.FlowEntry) {
+	for i, other := range p.Desired {
+		if isClause(f) && isClause(other) {
+			both := *other
+			both.Actions = append(slices.Clone(other.Actions), f.Actions...)
+			p.Desired[i] = &both
+			return
+		}
+	}
+	p.Desired = append(p.Desired, f)
+}
+
+func isClause(f *openflow.FlowEntry) bool {
+	return slices.ContainsFunc(f.Actions, func(a openflow.Action) bool { _, ok := a.(openflow.Conjunction); return ok })
+}
+
+func (p *Pair) difference() Difference {
+	switch {
+	case p.Installed == nil:
+		return Missing
+	case len(p.Desired) == 0:
+		return Foreign
+	}
+	for _, d := range p.Desired {
+		if p.Installed.Cookie == d.Cookie && actionsKey(p.Installed.Actions) == actionsKey(d.Actions) {
+			return Equal
+		}
+	}
+	return Edited
+}
+
+// actionsKey is equal for actions that do the same, however they are written. The order of clauses has no meaning.
+func actionsKey(actions openflow.Actions) string {
+	texts := make([]string, 0, len(actions))
+	clauses := false
+	for _, a := range actions {
+		switch a := a.(type) {
+		case openflow.Drop:
+			continue
+		case openflow.Conjunction:
+			clauses = true
+		case openflow.CT:
+			exec := a.Exec
+			a.Exec = nil
+			texts = append(texts, a.String()+" "+actionsKey(exec))
+			continue
+		case openflow.Clone:
+			texts = append(texts, "clone "+actionsKey(a.Actions))
+			continue
+		}
+		if set, ok := openflow.LoadedBits(a); ok {
+			a = set
+		}
+		texts = append(texts, a.String())
+	}
+	if clauses {
+		slices.Sort(texts)
+		texts = slices.Compact(texts)
+	}
+	return strings.Join(texts, ",")
+}

@@ -1,0 +1,200 @@
+//go:build lab
+
+package desired
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
+	"github.com/ovnctl/ovnctl/pkg/release"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
+)
+
+// ovn-controller itself says what it installs: every logical flow of every topology is compiled, and what comes out is
+// what its nodes have.
+func TestLab(t *testing.T) {
+	for _, topology := range []lab.Topology{
+		lab.OVNKubernetes(), lab.KubeOVN(), lab.OpenStack(), lab.Features(), lab.MixedEncapsulation(), lab.Interconnect(),
+	} {
+		t.Run(topology.Name, func(t *testing.T) {
+			agrees(t, labtest.Own(t, topology, lab.Options{}))
+		})
+	}
+}
+
+// enough is the least part of the installed flows that must be equal.
+const enough = 0.995
+
+func agrees(t *testing.T, l *lab.Lab) {
+	total := map[Difference]int{}
+	for _, node := range l.Topology.Nodes {
+		counts := compareNode(t, l, node)
+		for d, n := range counts {
+			total[d] += n
+		}
+	}
+	installed := total[Equal] + total[Edited] + total[Foreign]
+	part := float64(total[Equal]) / float64(max(installed, 1))
+	t.Logf("%s on %s: %d flows of logical flows installed, %d equal (%.2f %%), %d edited, %d foreign, %d missing", l.Topology.Name, l.Release, installed,
+		total[Equal], 100*part, total[Edited], total[Foreign], total[Missing])
+	if part < enough || float64(total[Missing]) > (1-enough)*float64(installed) {
+		t.Errorf("%.2f %% of the installed flows are equal and %d more are missing, want %.1f %%", 100*part, total[Missing], 100*enough)
+	}
+}
+
+// compareNode compiles all logical flows for a node, and reports an example of each kind of difference.
+func compareNode(t *testing.T, l *lab.Lab, node lab.Node) map[Difference]int {
+	t.Helper()
+	run := func(args ...string) string {
+		out, err := l.Command(t.Context(), node.Name, args...).Output()
+		if err != nil {
+			t.Fatalf("%s: %s: %v", node.Name, strings.Join(args, " "), err)
+		}
+		return string(out)
+	}
+	remote := l.SB()
+	if l.Topology.Zones {
+		remote = "unix:" + l.Dir + "/" + node.Name + "/run/ovn/ovnsb_db.sock"
+	}
+	southbound := ovsdbtest.Dial(t, "OVN_Southbound", remote)
+	local := ovsdbtest.Dial(t, "Open_vSwitch", "unix:"+l.Dir+"/"+node.Name+"/run/openvswitch/db.sock")
+
+	var dump []openflow.FlowEntry
+	var seen []decode.Seen
+	datapaths := map[uint64]bool{}
+	for line := range strings.Lines(run("ovs-ofctl", "-O", "OpenFlow15", "--no-stats", "dump-flows", "br-int")) {
+		if !strings.Contains(line, "actions=") {
+			continue
+		}
+		f, err := new(openflow.Reader).FlowEntry(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dump, seen = append(dump, f), append(seen, decode.SeenIn(&f))
+		if m, ok := f.Match.Field("metadata"); ok {
+			datapaths[m.Value.Lo] = true
+		}
+	}
+	version := release.Parse(run("ovn-appctl", "-t", "ovn-controller", "version"))
+	logical, err := decode.ReadLogical(t.Context(), southbound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := decode.Decoder{Names: decode.NewNames(logical, decode.Vswitch{}, nil, version), Flows: decode.NewLogicalFlows(southbound), Objects: decode.NewObjects(nil)}
+	decoder.Calibrate(t.Context(), seen)
+
+	n := &Node{SystemID: node.SystemID, Version: version, Tables: TablesOf(decoder.Calibration), Datapaths: datapaths, Interfaces: map[string]bool{}, Meters: map[string]uint32{}}
+	for line := range strings.Lines(run("ovs-ofctl", "-O", "OpenFlow15", "dump-groups", "br-int")) {
+		if strings.Contains(line, "group_id=") {
+			g, err := openflow.ParseGroupEntry(strings.TrimSpace(line))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.Groups = append(n.Groups, g)
+		}
+	}
+	for line := range strings.Lines(run("ovn-appctl", "-t", "ovn-controller", "meter-table-list")) {
+		line = strings.TrimSpace(line)
+		if i := strings.LastIndex(line, ": "); i > 0 {
+			id, _ := strconv.ParseUint(line[i+2:], 10, 32)
+			n.Meters[line[:i]] = uint32(id)
+		}
+	}
+	interfaces, err := ovsdb.Find[vswitch.InterfaceBrief](t.Context(), local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range interfaces {
+		n.Interfaces[i.ExternalIDs["iface-id"]] = true
+	}
+	switches, err := ovsdb.Find[vswitch.Datapath](t.Context(), local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range switches {
+		n.ZeroSNAT = n.ZeroSNAT || d.Capabilities["ct_zero_snat"] == "true"
+	}
+	var rows Southbound
+	if err := ovsdb.Load(t.Context(), southbound, &rows); err != nil {
+		t.Fatal(err)
+	}
+	flows, err := ovsdb.Find[sb.LogicalFlow](t.Context(), southbound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, err := ovsdb.Find[sb.LogicalDPGroup](t.Context(), southbound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := map[ovsdb.UUID][]ovsdb.UUID{}
+	for _, g := range groups {
+		members[g.UUID] = g.Datapaths
+	}
+
+	start := time.Now()
+	c := New(&rows, n)
+	var desired []openflow.FlowEntry
+	failures := map[string]int{}
+	for _, row := range flows {
+		f, err := c.Parse(row)
+		if err != nil {
+			failures["parse: "+err.Error()]++
+			continue
+		}
+		of := append(slices.Clone(members[row.LogicalDPGroup.Get()]), row.LogicalDatapath...)
+		for _, d := range c.Datapaths {
+			if !slices.Contains(of, d.UUID) {
+				continue
+			}
+			made, err := c.Flows(f, d)
+			if err != nil {
+				failures[err.Error()]++
+			}
+			desired = append(desired, made...)
+		}
+	}
+	took := time.Since(start)
+
+	pipelines := map[int]bool{}
+	for _, row := range flows {
+		pipelines[map[string]int{"ingress": n.Tables.Ingress, "egress": n.Tables.Egress}[row.Pipeline]+row.TableID] = true
+	}
+	dump = slices.DeleteFunc(dump, func(f openflow.FlowEntry) bool { return !pipelines[f.Table.Number] })
+	counts := map[Difference]int{}
+	examples := map[string]int{}
+	for _, p := range Compare(desired, dump) {
+		counts[p.Difference]++
+		if p.Difference == Equal {
+			continue
+		}
+		kind := string(p.Difference) + " " + strconv.Itoa(p.Any().Table.Number)
+		if examples[kind]++; examples[kind] > 1 {
+			continue
+		}
+		if p.Installed != nil {
+			t.Logf("%s: %s\n  installed %s", node.Name, p.Difference, p.Installed)
+		}
+		for _, d := range p.Desired {
+			t.Logf("%s: %s\n  desired   %s", node.Name, p.Difference, d)
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(examples)) {
+		t.Logf("%s: %s: %d", node.Name, kind, examples[kind])
+	}
+	for _, kind := range slices.Sorted(maps.Keys(failures)) {
+		t.Logf("%s: not compiled: %s: %d", node.Name, kind, failures[kind])
+	}
+	t.Logf("%s: %d logical flows compiled to %d flows in %.0f ms: %v", node.Name, len(flows), len(desired), float64(took.Microseconds())/1000, counts)
+	return counts
+}
