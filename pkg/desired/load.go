@@ -69,7 +69,7 @@ func New(rows *Southbound, n *Node) *Chassis {
 		}
 		d := &Datapath{
 			UUID: r.UUID, Key: uint64(r.TunnelKey), Switch: r.ExternalIDs["logical-switch"] != "" || r.Type.Get() == "logical-switch",
-			SNATZone: r.ExternalIDs["snat-ct-zone"] != "", Ports: map[string]uint64{}, Related: map[uint64]bool{},
+			SNATZone: r.ExternalIDs["snat-ct-zone"] != "", Ports: map[string]uint64{"none": 0}, Related: map[uint64]bool{},
 		}
 		byDatapath[r.UUID] = d
 		c.Datapaths = append(c.Datapaths, d)

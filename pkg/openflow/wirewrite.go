@@ -71,7 +71,7 @@ func wireExtended(kind uint16) []byte {
 }
 
 func wireStack(kind uint16, s packet.Subfield) ([]byte, bool) {
-	header, ok := WireHeader(s.Field, false)
+	header, ok := extensionHeader(s.Field)
 	b := binary.BigEndian.AppendUint16(wireExtended(kind), uint16(s.Lo))
 	return append(binary.BigEndian.AppendUint16(append(b, header...), uint16(s.Bits)), 0), ok
 }
@@ -132,6 +132,19 @@ func WireHeader(f *packet.Field, masked bool) ([]byte, bool) {
 		size, bit = 2*size, 1
 	}
 	return append(binary.BigEndian.AppendUint16(nil, class), byte(number)<<1|bit, byte(size)), ok
+}
+
+// extensionHeader is the header of a field as Open vSwitch's own actions have it: the extension's before OpenFlow's.
+func extensionHeader(f *packet.Field) ([]byte, bool) {
+	header, ok := WireHeader(f, false)
+	for _, class := range []uint16{0, 1} {
+		for number, name := range wireNames[class] {
+			if g, known := packet.Lookup(name); known && g == f {
+				return append(binary.BigEndian.AppendUint16(nil, class), byte(number)<<1, header[3]), true
+			}
+		}
+	}
+	return header, ok
 }
 
 func wireNumber(f *packet.Field) (class uint16, number int, ok bool) {

@@ -190,6 +190,8 @@ func (n *normalizer) normalAll(f *formula) *formula {
 	for _, s := range symbols {
 		o := n.one(merge(isAll, bySymbol[s]...), s)
 		switch {
+		case o.kind == isAny && s.crossed:
+			mixed = append(mixed, o)
 		case o.kind != isConstant:
 			all = append(all, o)
 		case !o.holds:

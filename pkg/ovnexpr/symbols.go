@@ -34,6 +34,7 @@ type Symbol struct {
 
 	writable bool
 	commit   bool      // writable in ct_commit only
+	crossed  bool      // alternatives are no clause of a conjunction
 	meaning  condition // of a predicate, annotated
 	needs    []condition
 
@@ -111,7 +112,7 @@ func (t *Symbols) addRegisters() {
 }
 
 func (t *Symbols) add(d definition) {
-	s := &Symbol{Name: d.name, Predicate: d.predicate, commit: d.commit}
+	s := &Symbol{Name: d.name, Predicate: d.predicate, commit: d.commit, crossed: d.crossed}
 	switch {
 	case d.predicate != "":
 		s.Bits = 1

@@ -14,6 +14,7 @@ type definition struct {
 
 	text         bool           // the field holds the key of a port
 	commit       bool           // writable in ct_commit only
+	crossed      bool           // alternatives are written out instead of made clauses of a conjunction
 	since, until release.Series // until is the first release without it; 0: from the beginning, or still present
 	writeOnly    int            // bits of what only an action can write; no field
 }
@@ -83,7 +84,7 @@ var definitions = []definition{
 
 	{name: "eth.src", field: "eth_src"},
 	{name: "eth.dst", field: "eth_dst"},
-	{name: "eth.type", field: "eth_type"},
+	{name: "eth.type", field: "eth_type", crossed: true},
 	{name: "eth.bcast", predicate: "eth.dst == ff:ff:ff:ff:ff:ff"},
 	{name: "eth.mcast", bits: "eth.dst[40]"},
 	{name: "eth.mcastv6", predicate: "eth.dst[32..47] == 0x3333"},
@@ -96,7 +97,7 @@ var definitions = []definition{
 	{name: "ip4", predicate: "eth.type == 0x800"},
 	{name: "ip6", predicate: "eth.type == 0x86dd"},
 	{name: "ip", predicate: "ip4 || ip6"},
-	{name: "ip.proto", field: "nw_proto", needs: "ip"},
+	{name: "ip.proto", field: "nw_proto", needs: "ip", crossed: true},
 	{name: "ip.dscp", field: "ip_dscp", needs: "ip"},
 	{name: "ip.ecn", field: "nw_ecn", needs: "ip"},
 	{name: "ip.ttl", field: "nw_ttl", needs: "ip"},
