@@ -80,7 +80,7 @@ func (e *encoder) own(a *ovnexpr.Load) {
 	}
 	value := a.Value.Value.Bytes(bytes)
 	if e.before(23, 6) {
-		e.ask(op, true, 0, value)
+		e.ask(op, true, e.meter, value)
 		return
 	}
 	note := append([]byte("ovn\x00"), 0, number, 0, 0)

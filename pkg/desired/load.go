@@ -152,7 +152,9 @@ func (s datapathSets) PortGroup(name string) (*ovnexpr.PortGroup, bool) {
 
 // groupKey is equal for groups that are alike but for their number.
 func groupKey(g openflow.GroupEntry) string {
-	key := []string{g.Type, g.Method, g.Fields}
+	fields := strings.Split(g.Fields, ",") // a set
+	slices.Sort(fields)
+	key := []string{g.Type, g.Method, strings.Join(fields, ",")}
 	for _, b := range g.Buckets {
 		key = append(key, strconv.Itoa(b.Weight), actionsKey(b.Actions))
 	}

@@ -1,0 +1,21 @@
+//go:build releases
+
+package desired
+
+import (
+	"testing"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+)
+
+// Other releases write other logical flows and encode some actions in another way.
+func TestReleases(t *testing.T) {
+	for _, release := range []string{"trixie", "sid"} {
+		for _, topology := range topologies {
+			t.Run(release+"/"+topology.Name, func(t *testing.T) {
+				agrees(t, labtest.Own(t, topology, lab.Options{Release: release}))
+			})
+		}
+	}
+}
