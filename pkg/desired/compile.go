@@ -1,7 +1,7 @@
 package desired
 
 import (
-	"fmt"
+	"math/bits"
 	"strconv"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -115,10 +115,6 @@ func (c *Chassis) Flows(f *Flow, d *Datapath) ([]openflow.FlowEntry, error) {
 	if f.Row.Pipeline == "egress" {
 		base, direction = c.Tables.Egress, "reg15"
 	}
-	cookie, err := strconv.ParseUint(string(f.Row.UUID[:8]), 16, 32)
-	if err != nil {
-		return nil, fmt.Errorf("logical flow %s: bad UUID", f.Row.UUID)
-	}
 	first := uint32(0)
 	if conjunctions > 0 {
 		first = conjunctionID(f.Row.UUID, d.UUID)
@@ -132,7 +128,7 @@ func (c *Chassis) Flows(f *Flow, d *Datapath) ([]openflow.FlowEntry, error) {
 		m.value.Set(metadata, packet.Uint(d.Key))
 		m.mask.Set(metadata, metadata.Mask())
 		m.fields = append(m.fields, metadata)
-		flow := openflow.FlowEntry{Table: openflow.Table{Number: base + f.Row.TableID}, Priority: f.Row.Priority, Cookie: cookie, Actions: actions}
+		flow := openflow.FlowEntry{Table: openflow.Table{Number: base + f.Row.TableID}, Priority: f.Row.Priority, Cookie: uint64(firstWord(f.Row.UUID)), Actions: actions}
 		if id := m.value.Get(conjID).Lo; id != 0 {
 			m.value.Set(conjID, packet.Uint(uint64(first)+id-1))
 		}
@@ -151,9 +147,25 @@ func (c *Chassis) Flows(f *Flow, d *Datapath) ([]openflow.FlowEntry, error) {
 	return flows, nil
 }
 
-// conjunctionID is the first number that ovn-controller tries for the conjunctions of a logical flow in a datapath.
+// conjunctionID is the first number that ovn-controller tries for the conjunctions of a logical flow in a datapath: a
+// hash of both, Open vSwitch's for two words.
 func conjunctionID(flow, datapath ovsdb.UUID) uint32 {
-	a, _ := strconv.ParseUint(string(flow[:8]), 16, 32)
-	b, _ := strconv.ParseUint(string(datapath[:8]), 16, 32)
-	return max(uint32(a)^uint32(b), 1)
+	h := firstWord(flow)
+	for _, word := range []uint32{0, firstWord(datapath)} {
+		h ^= bits.RotateLeft32(word*0xcc9e2d51, 15) * 0x1b873593
+		h = bits.RotateLeft32(h, 13)*5 + 0xe6546b64
+	}
+	h ^= 8 // bytes
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	return max(h^h>>16, 1)
+}
+
+// firstWord is the beginning of a UUID; 0 if it is none.
+func firstWord(id ovsdb.UUID) uint32 {
+	if len(id) < 8 {
+		return 0
+	}
+	word, _ := strconv.ParseUint(string(id[:8]), 16, 32)
+	return uint32(word)
 }

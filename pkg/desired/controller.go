@@ -2,11 +2,11 @@ package desired
 
 import (
 	"encoding/binary"
-	"strconv"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
 // Numbers of what ovn-controller is asked to do with a packet; none was ever changed.
@@ -43,12 +43,6 @@ const (
 	opRelayResponse
 )
 
-// cookie is the cookie of the flow.
-func (e *encoder) cookie() uint32 {
-	n, _ := strconv.ParseUint(string(e.flow.Row.UUID[:8]), 16, 32)
-	return uint32(n)
-}
-
 // ask sends the packet to ovn-controller; with pause it returns.
 func (e *encoder) ask(op uint32, pause bool, meter uint32, body []byte) {
 	e.put(openflow.Controller{MaxLen: 0xffff, Pause: pause, MeterID: meter, Userdata: append(binary.BigEndian.AppendUint32(nil, op), append(make([]byte, 4), body...)...)})
@@ -69,7 +63,8 @@ func (e *encoder) nested(a *ovnexpr.Nested) {
 	if !ok {
 		e.fail("%s with actions that have no known wire format: %s", a.Name, inner)
 	}
-	e.ask(nestedOps[a.Name], false, e.meter, body)
+	returns := (a.Name == "arp" || a.Name == "nd_ns") && !e.before(release.NeighboursReturn)
+	e.ask(nestedOps[a.Name], returns, e.meter, body)
 }
 
 // own writes one of OVN's own fields, which only ovn-controller can.
@@ -79,7 +74,7 @@ func (e *encoder) own(a *ovnexpr.Load) {
 		bytes, op, number = 4, opICMP6MTU, 1
 	}
 	value := a.Value.Value.Bytes(bytes)
-	if e.before(23, 6) {
+	if e.before(release.NotedMTU) {
 		e.ask(op, true, e.meter, value)
 		return
 	}

@@ -244,7 +244,7 @@ var lookups = map[string]lookup{
 	"lookup_arp":    {[]string{"reg14", "reg0", "eth_src"}, release.MACLookup, 6, true},
 	"lookup_nd":     {[]string{"reg14", "xxreg0", "eth_src"}, release.MACLookup, 6, true},
 	"lookup_arp_ip": {[]string{"reg15", "reg0"}, release.MACBinding, 6, true},
-	"lookup_nd_ip":  {[]string{"reg15", "xxreg0"}, release.MACBinding, 6, true},
+	"lookup_nd_ip":  {nil, release.MACBinding, 6, true},
 	"lookup_fdb":    {[]string{"reg14", "eth_src"}, release.LookupFDB, 8, false},
 
 	"chk_lb_hairpin":       {table: release.ChkLBHairpin, flag: 7},
@@ -256,17 +256,38 @@ var lookups = map[string]lookup{
 	"chk_lb_aff":           {table: release.ChkLBAffinity, flag: 14},
 }
 
-// results are functions whose result a helper table leaves in a register.
-var results = map[string]struct {
-	table  release.PhysicalTable
-	source string
-	bits   int
+// originals are functions whose result a helper table leaves in a register.
+var originals = map[string]struct {
+	table release.PhysicalTable
+	bits  int
+	old   string // the register before it was one for almost all
 }{
-	"ct_nw_dst":     {release.CtOrigNW, "reg4", 32},
-	"ct_ip6_dst":    {release.CtOrigIP6, "xxreg0", 128},
-	"ct_tp_dst":     {release.CtOrigTP, "reg8", 16},
-	"ct_proto":      {release.CtOrigProto, "reg4", 8},
-	"ct_state_save": {release.CtStateSave, "reg4", 8},
+	"ct_nw_dst":     {release.CtOrigNW, 32, "reg1"},
+	"ct_ip6_dst":    {release.CtOrigIP6, 128, "xxreg1"},
+	"ct_tp_dst":     {release.CtOrigTP, 16, "reg2"},
+	"ct_proto":      {release.CtOrigProto, 8, ""},
+	"ct_state_save": {release.CtStateSave, 8, "reg4"},
+}
+
+// original looks up what conntrack knows of the connection.
+func (e *encoder) original(a *ovnexpr.Call) {
+	r := originals[a.Name]
+	src, dst := packet.Subfield{Field: packet.MustField("xxreg1"), Bits: r.bits}, e.field(*a.Result)
+	if e.before(release.SharedResult) || a.Name == "ct_state_save" {
+		src.Field = packet.MustField(r.old)
+	}
+	saved := !e.before(release.SharedResult) && a.Name != "ct_state_save" && src != dst
+	if saved {
+		e.put(openflow.Push{Src: src})
+	}
+	for lo := 0; lo < r.bits; lo += 64 { // each half on its own, as ovn-controller does
+		e.load(packet.Subfield{Field: src.Field, Lo: lo, Bits: min(r.bits-lo, 64)}, packet.Value{})
+	}
+	e.resubmit(e.helper(r.table))
+	e.put(openflow.Move{Src: src, Dst: dst})
+	if saved {
+		e.put(openflow.Pop{Dst: src})
+	}
 }
 
 func (e *encoder) arguments(a *ovnexpr.Call, fields []string) []argument {
@@ -277,8 +298,19 @@ func (e *encoder) arguments(a *ovnexpr.Call, fields []string) []argument {
 	return args
 }
 
+// nextHop6 is the register in which the table of neighbours expects IPv6 addresses.
+func (e *encoder) nextHop6() string {
+	if e.before(release.NextHopInXXReg1) {
+		return "xxreg0"
+	}
+	return "xxreg1"
+}
+
 func (e *encoder) call(a *ovnexpr.Call) {
 	if l, ok := lookups[a.Name]; ok {
+		if a.Name == "lookup_nd_ip" {
+			l.args = []string{"reg15", e.nextHop6()}
+		}
 		flag := packet.Subfield{Field: packet.Reg(10), Lo: l.flag, Bits: 1}
 		take := func() { e.put(openflow.Move{Src: flag, Dst: e.field(*a.Result)}) }
 		e.with(e.arguments(a, l.args), func() {
@@ -299,18 +331,16 @@ func (e *encoder) call(a *ovnexpr.Call) {
 		}
 		return
 	}
-	if r, ok := results[a.Name]; ok {
-		src := packet.Subfield{Field: packet.MustField(r.source), Bits: r.bits}
-		e.load(src, packet.Value{})
-		e.resubmit(e.helper(r.table))
-		if dst := e.field(*a.Result); dst != src {
-			e.put(openflow.Move{Src: src, Dst: dst})
-		}
+	if _, ok := originals[a.Name]; ok {
+		e.original(a)
 		return
 	}
 	switch a.Name {
 	case "get_arp", "get_nd":
-		address := map[string]string{"get_arp": "reg0", "get_nd": "xxreg0"}[a.Name]
+		address := "reg0"
+		if a.Name == "get_nd" {
+			address = e.nextHop6()
+		}
 		e.with(e.arguments(a, []string{"reg15", address}), func() {
 			e.load(packet.Whole(packet.MustField("eth_dst")), packet.Value{})
 			e.resubmit(e.helper(release.MACBinding))
@@ -382,6 +412,7 @@ func (e *encoder) translate(a *ovnexpr.CTNAT, ct openflow.CT) openflow.CT {
 		ct.NAT.Src, ct.NAT.Dst = strings.HasPrefix(a.Name, "ct_snat"), strings.HasPrefix(a.Name, "ct_dnat")
 		ct.NAT.Min, ct.NAT.Max = a.To, a.To
 		ct.NAT.MinPort, ct.NAT.MaxPort = a.Lo, max(a.Lo, a.Hi)
+		ct.NAT.Random = a.Lo != 0 && !e.before(release.RandomPorts)
 	}
 	return ct
 }
@@ -396,7 +427,10 @@ func (e *encoder) balance(a *ovnexpr.CTLB) {
 	if a.HashFields != "" {
 		g.Method, g.Fields = "hash", a.HashFields
 	}
-	for i, b := range a.Backends {
+	for _, b := range a.Backends {
+		if b.LogicalPort != "" && !e.Resident(b.LogicalPort) {
+			continue
+		}
 		set := func(bit uint64) openflow.Action {
 			return openflow.SetField{Field: packet.MustField(mark), Value: packet.Uint(bit), Mask: packet.Uint(bit)}
 		}
@@ -411,9 +445,11 @@ func (e *encoder) balance(a *ovnexpr.CTLB) {
 			Commit: true, Table: openflow.Table{Number: e.following()}, HasZone: true, ZoneSrc: e.zone(""), Exec: exec,
 			NAT: &openflow.NAT{Dst: true, Min: b.Addr, Max: b.Addr, MinPort: b.Port, MaxPort: b.Port},
 		}
-		g.Buckets = append(g.Buckets, openflow.Bucket{ID: i, Weight: 100, Actions: openflow.Actions{ct}})
+		g.Buckets = append(g.Buckets, openflow.Bucket{ID: len(g.Buckets), Weight: 100, Actions: openflow.Actions{ct}})
 	}
-	e.group(g)
+	if len(g.Buckets) > 0 { // else no backend is on this chassis, and the packet ends here
+		e.group(g)
+	}
 }
 
 // choose writes one of several numbers, chosen by a group.
@@ -498,13 +534,13 @@ func (e *encoder) commitAffinity(a *ovnexpr.CommitAffinity) {
 	family, ipDst, ipSrc, register := 0x800, "ip_dst", "NXM_OF_IP_SRC[]", "NXM_NX_REG4[]"
 	if a.VIP.Addr.Is6() {
 		family, ipDst, ipSrc, register = 0x86dd, "ipv6_dst", "NXM_NX_IPV6_SRC[]", "NXM_NX_XXREG1[]"
-		if e.Switch && e.before(25, 3) {
+		if e.Switch && e.before(release.AffinityInReg2) {
 			register = "NXM_NX_XXREG0[]"
 		}
 	}
 	cookie := ""
-	if !e.before(24, 3) {
-		cookie = fmt.Sprintf(",cookie=0x%s", strings.TrimLeft(string(e.flow.Row.UUID[:8]), "0"))
+	if !e.before(release.AffinityCookie) {
+		cookie = fmt.Sprintf(",cookie=0x%x", firstWord(e.flow.Row.UUID))
 	}
 	ports := ""
 	if a.Proto != "" {
@@ -513,7 +549,7 @@ func (e *encoder) commitAffinity(a *ovnexpr.CommitAffinity) {
 	back := ""
 	if a.Backend.Port != 0 {
 		port := "NXM_NX_REG8[0..15]"
-		if !e.before(25, 3) {
+		if !e.before(release.AffinityInReg2) {
 			port = "NXM_NX_REG2[0..15]"
 		}
 		back = fmt.Sprintf(",load:0x%x->%s", a.Backend.Port, port)
@@ -524,16 +560,14 @@ func (e *encoder) commitAffinity(a *ovnexpr.CommitAffinity) {
 
 func addressValue(a netip.Addr) packet.Value { return packet.FromBytes(a.AsSlice()) }
 
-// before reports whether ovn-controller is older than a release.
-func (c *Chassis) before(year, month int) bool {
-	return c.Version.Series() < release.Series(100*year+month)
-}
+// before reports whether ovn-controller is older than what a series changed.
+func (c *Chassis) before(change release.Series) bool { return !c.Version.Series().Has(change) }
 
 func (e *encoder) sample(a *ovnexpr.Sample) {
 	point := fmt.Sprint(a.Point)
 	switch {
 	case a.Cookie:
-		point = fmt.Sprint(e.cookie())
+		point = fmt.Sprint(firstWord(e.flow.Row.UUID))
 	case a.PointField != nil:
 		point = e.field(*a.PointField).String()
 	}

@@ -3,6 +3,7 @@
 package desired
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -40,7 +41,7 @@ const enough = 0.995
 func agrees(t *testing.T, l *lab.Lab) {
 	total := map[Difference]int{}
 	for _, node := range l.Topology.Nodes {
-		counts := compareNode(t, l, node)
+		counts := settled(t, l, node)
 		for d, n := range counts {
 			total[d] += n
 		}
@@ -54,8 +55,22 @@ func agrees(t *testing.T, l *lab.Lab) {
 	}
 }
 
+// settled compares a node's flows once they and the Southbound agree, or do not for ten seconds: the two cannot be read
+// at one moment, and multicast groups come and go as hosts join them.
+func settled(t *testing.T, l *lab.Lab, node lab.Node) map[Difference]int {
+	t.Helper()
+	for deadline := time.Now().Add(lab.Allow(10 * time.Second)); ; time.Sleep(time.Second) {
+		var report []string
+		counts := compareNode(t, l, node, func(format string, args ...any) { report = append(report, fmt.Sprintf(format, args...)) })
+		if counts[Edited]+counts[Foreign]+counts[Missing] == 0 || time.Now().After(deadline) {
+			t.Log(strings.Join(report, "\n"))
+			return counts
+		}
+	}
+}
+
 // compareNode compiles all logical flows for a node, and reports an example of each kind of difference.
-func compareNode(t *testing.T, l *lab.Lab, node lab.Node) map[Difference]int {
+func compareNode(t *testing.T, l *lab.Lab, node lab.Node, report func(format string, args ...any)) map[Difference]int {
 	t.Helper()
 	run := func(args ...string) string {
 		out, err := l.Command(t.Context(), node.Name, args...).Output()
@@ -184,18 +199,18 @@ func compareNode(t *testing.T, l *lab.Lab, node lab.Node) map[Difference]int {
 			continue
 		}
 		if p.Installed != nil {
-			t.Logf("%s: %s\n  installed %s", node.Name, p.Difference, p.Installed)
+			report("%s: %s\n  installed %s", node.Name, p.Difference, p.Installed)
 		}
 		for _, d := range p.Desired {
-			t.Logf("%s: %s\n  desired   %s", node.Name, p.Difference, d)
+			report("%s: %s\n  desired   %s", node.Name, p.Difference, d)
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(examples)) {
-		t.Logf("%s: %s: %d", node.Name, kind, examples[kind])
+		report("%s: %s: %d", node.Name, kind, examples[kind])
 	}
 	for _, kind := range slices.Sorted(maps.Keys(failures)) {
-		t.Logf("%s: not compiled: %s: %d", node.Name, kind, failures[kind])
+		report("%s: not compiled: %s: %d", node.Name, kind, failures[kind])
 	}
-	t.Logf("%s: %d logical flows compiled to %d flows in %.0f ms: %v", node.Name, len(flows), len(desired), float64(took.Microseconds())/1000, counts)
+	report("%s: %d logical flows compiled to %d flows in %.0f ms: %v", node.Name, len(flows), len(desired), float64(took.Microseconds())/1000, counts)
 	return counts
 }

@@ -125,6 +125,8 @@ func (n *Node) concerns(p *sb.PortBinding, own ovsdb.UUID) bool {
 	switch p.Type {
 	case "patch", "localnet", "vtep":
 		return true
+	case "remote":
+		return n.Version.Series().Has(release.RemoteRelated)
 	case "localport":
 		return n.Interfaces[p.LogicalPort]
 	}

@@ -13,10 +13,24 @@ const (
 	WithoutLabelBits Series = 2409
 	// WithoutCommitArguments is the first whose ct_commit takes its writes in braces only.
 	WithoutCommitArguments Series = 2409
+	// NotedMTU is the first whose ovn-controller encodes the MTU of an ICMP error as a note.
+	NotedMTU Series = 2306
+	// AffinityCookie is the first whose ovn-controller gives the flows that it learns for commit_lb_aff a cookie.
+	AffinityCookie Series = 2403
 	// ZoneNamed is the first whose conntrack actions can name their zone; without one it is DNAT.
 	ZoneNamed Series = 2409
 	// AffinityInReg2 is the first whose chk_lb_aff puts the backend in other registers, the port in reg2.
 	AffinityInReg2 Series = 2503
+	// NextHopInXXReg1 is the first known whose ovn-controller looks up IPv6 next hops by xxreg1.
+	NextHopInXXReg1 Series = 2503
+	// NeighboursReturn is the first known where a packet comes back from ovn-controller's ARP and ND requests.
+	NeighboursReturn Series = 2503
+	// RandomPorts is the first known whose ovn-controller has ports of a range chosen at random.
+	RandomPorts Series = 2503
+	// RemoteRelated is the first known whose ovn-controller makes flows for ports of other zones.
+	RemoteRelated Series = 2503
+	// SharedResult is the first known whose helper tables leave what they find in xxreg1.
+	SharedResult Series = 2603
 	// OriginalTuple is the first known to save a packet's original tuple whenever it goes through conntrack.
 	OriginalTuple Series = 2603
 	// EgressShorter is the first whose egress pipeline has fewer tables than its ingress pipeline.
