@@ -14,9 +14,11 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/desired"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/flowtable"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -32,6 +34,7 @@ type flowsOptions struct {
 	cookie           cookie
 	object           string
 	drops, datapath  bool
+	expected         bool
 	sort             string
 	top              int
 	watch            watchInterval
@@ -48,6 +51,10 @@ and Northbound objects: packets, stage, what happens to a packet that matches,
 what the flow was made for, and its match with names. Flows that have dropped
 packets come first, the busiest at the top.
 
+--expected compiles the logical flows as ovn-controller does and shows what it would
+install beside what is installed; flows that differ come first. Flows of
+ovn-controller's own tables are left out: they are not made from logical flows.
+
 --datapath shows the cache of the OVS datapath instead: its hit rate, and its
 megaflows with the OpenFlow flows that each came from (one ofproto/trace per
 megaflow).
@@ -57,6 +64,7 @@ megaflow).
   ovnctl flows --object 'NetworkPolicy bank/deny-all' --watch
   ovnctl flows --stage ls_out_acl -o wide
   ovnctl flows --node node2 --node-exec 'ssh {hostname}' --cookie 0xf4099249
+  ovnctl flows --expected --stage ls_in_acl
   ovnctl flows --datapath --top 5`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			// pflag reads "--watch 2" as --watch and an argument, for --watch may stand alone.
@@ -86,12 +94,15 @@ megaflow).
 	f.IntVar(&o.top, "top", 0, "show only the first `number` (default all; with --datapath or --watch 20)")
 	f.Var(&o.watch, "watch", "repeat every `seconds`, with packets per second, until interrupted")
 	f.Lookup("watch").NoOptDefVal = "2"
+	f.BoolVar(&o.expected, "expected", false, "show what ovn-controller would install beside what is installed")
 	f.BoolVar(&o.datapath, "datapath", false, "show the datapath's cache and the flows that its megaflows came from")
 	cmd.MarkFlagsMutuallyExclusive("table", "stage")
 	cmd.MarkFlagsMutuallyExclusive("port", "pod")
-	for _, name := range []string{"bridge", "table", "stage", "port", "pod", "cookie", "object", "drops"} {
+	for _, name := range []string{"bridge", "table", "stage", "port", "pod", "cookie", "object", "drops", "expected"} {
 		cmd.MarkFlagsMutuallyExclusive("datapath", name)
 	}
+	cmd.MarkFlagsMutuallyExclusive("expected", "bridge")
+	cmd.MarkFlagsMutuallyExclusive("expected", "watch")
 	o.completeNode(cmd)
 	o.complete(cmd)
 	return cmd
@@ -216,9 +227,17 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 		}
 		rated := !last.IsZero()
 		before, last = all, now
+		var problems []desired.Problem
+		if o.expected {
+			if all, problems, err = o.expect(ctx, c, ch, all, namer); err != nil {
+				return err
+			}
+		}
 		found := o.show.Select(all)
 		order := o.sort
 		switch {
+		case order == "" && o.expected:
+			order = "difference"
 		case order == "" && rated:
 			order = "rate"
 		case order == "":
@@ -230,6 +249,9 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 		}
 		if bridge != ch.Names.Bridge {
 			t.Tables = ""
+		}
+		if o.expected {
+			t.Expected = flowtable.Count(found, problems)
 		}
 		for i := range found[:o.first(len(found))] {
 			t.Flows = append(t.Flows, found[i].JSON(ctx, bridge, namer, rated))
@@ -244,6 +266,51 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 		}
 		return render.Flows(o.stdout, o.style(o.stdout), format == "wide", t)
 	})
+}
+
+// expect compiles the logical flows of the tables that are asked for, and returns the flows of those tables beside what
+// ovn-controller would install.
+func (o *flowsOptions) expect(ctx context.Context, c *cluster.Cluster, ch *chassis, all []flowtable.Flow, namer *decode.Namer) ([]flowtable.Flow, []desired.Problem, error) {
+	zone := zoneOf(c, ch.Node)
+	if zone == nil || zone.SB == nil {
+		return nil, nil, unknownError{errors.New("the Southbound of this node was not read, so what ovn-controller would install is not known")}
+	}
+	n := &desired.Node{SystemID: ch.Names.Chassis, Version: ch.Names.Version, Tables: desired.TablesOf(ch.Calibration)}
+	entries := make([]openflow.FlowEntry, len(all))
+	for i := range all {
+		entries[i] = all[i].Entry
+	}
+	n.Installed(entries)
+	groups, err := ch.Host.Dump(ctx, ch.Names.Bridge, node.Groups)
+	if err != nil {
+		return nil, nil, unknownError{fmt.Errorf("groups of bridge %s: %w", ch.Names.Bridge, err)}
+	}
+	n.ParseGroups(groups)
+	if meters, err := ch.Host.Control(ctx, "ovn-controller", "meter-table-list"); err == nil {
+		n.ParseMeters(meters)
+	} else {
+		ch.notes = append(ch.notes, "flows with meters are not compiled: ovn-controller did not list its meters: "+err.Error())
+	}
+	var own desired.Switch
+	if err := ovsdb.Load(ctx, ch.Vswitch(), &own); err != nil {
+		return nil, nil, unknownError{err}
+	}
+	n.Switch(own)
+	asked := func(f *flowtable.Flow) bool {
+		return n.Tables.In(&f.Entry) && (o.show.Table == nil || *o.show.Table == f.Entry.Table.Number)
+	}
+	var where []ovsdb.Condition
+	if t := o.show.Table; t != nil {
+		pipeline, id := n.Tables.Logical(*t)
+		where = []ovsdb.Condition{ovsdb.Where("pipeline", "==", pipeline), ovsdb.Where("table_id", "==", id)}
+	}
+	rows, flows, err := desired.Read(ctx, zone.SB, where...)
+	if err != nil {
+		return nil, nil, unknownError{err}
+	}
+	wanted, problems := desired.New(rows, n).All(flows)
+	installed := slices.DeleteFunc(slices.Clone(all), func(f flowtable.Flow) bool { return !asked(&f) })
+	return flowtable.Expect(ctx, installed, wanted, ch.Names.Bridge, namer), problems, nil
 }
 
 // first returns how many of n flows to show.

@@ -54,6 +54,7 @@ var groups = []group{
 		{paths: []string{"pkg/pcap"}, rule: rule{never: []string{"gather"}}},
 		{paths: []string{"pkg/logicalflow"}},
 		{paths: []string{"pkg/decode"}, rule: rule{never: []string{"pkg/cluster", "pkg/node"}}},
+		{paths: []string{"pkg/desired"}, rule: rule{never: []string{"pkg/cluster", "pkg/node"}}},
 		{paths: []string{"pkg/topology"}, rule: rule{never: []string{"pkg/cluster", "pkg/node"}}}, // reads rows, from wherever they are
 		{paths: []string{"pkg/decode/text"}},
 		{paths: []string{"pkg/snapshot"}},

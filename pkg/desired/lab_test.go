@@ -18,8 +18,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/release"
-	"github.com/ovnctl/ovnctl/pkg/sb"
-	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // ovn-controller itself says what it installs: every logical flow of every topology is compiled, and what comes out is
@@ -88,7 +86,6 @@ func compareNode(t *testing.T, l *lab.Lab, node lab.Node, report func(format str
 
 	var dump []openflow.FlowEntry
 	var seen []decode.Seen
-	datapaths := map[uint64]bool{}
 	for line := range strings.Lines(run("ovs-ofctl", "-O", "OpenFlow15", "--no-stats", "dump-flows", "br-int")) {
 		if !strings.Contains(line, "actions=") {
 			continue
@@ -98,9 +95,6 @@ func compareNode(t *testing.T, l *lab.Lab, node lab.Node, report func(format str
 			t.Fatal(err)
 		}
 		dump, seen = append(dump, f), append(seen, decode.SeenIn(&f))
-		if m, ok := f.Match.Field("metadata"); ok {
-			datapaths[m.Value.Lo] = true
-		}
 	}
 	version := release.Parse(run("ovn-appctl", "-t", "ovn-controller", "version"))
 	logical, err := decode.ReadLogical(t.Context(), southbound)
@@ -110,83 +104,27 @@ func compareNode(t *testing.T, l *lab.Lab, node lab.Node, report func(format str
 	decoder := decode.Decoder{Names: decode.NewNames(logical, decode.Vswitch{}, nil, version), Flows: decode.NewLogicalFlows(southbound), Objects: decode.NewObjects(nil)}
 	decoder.Calibrate(t.Context(), seen)
 
-	n := &Node{SystemID: node.SystemID, Version: version, Tables: TablesOf(decoder.Calibration), Datapaths: datapaths, Interfaces: map[string]bool{}, Meters: map[string]uint32{}}
-	for line := range strings.Lines(run("ovs-ofctl", "-O", "OpenFlow15", "dump-groups", "br-int")) {
-		if strings.Contains(line, "group_id=") {
-			g, err := openflow.ParseGroupEntry(strings.TrimSpace(line))
-			if err != nil {
-				t.Fatal(err)
-			}
-			n.Groups = append(n.Groups, g)
-		}
+	n := &Node{SystemID: node.SystemID, Version: version, Tables: TablesOf(decoder.Calibration)}
+	n.Installed(dump)
+	n.ParseGroups(run("ovs-ofctl", "-O", "OpenFlow15", "dump-groups", "br-int"))
+	n.ParseMeters(run("ovn-appctl", "-t", "ovn-controller", "meter-table-list"))
+	var own Switch
+	if err := ovsdb.Load(t.Context(), local, &own); err != nil {
+		t.Fatal(err)
 	}
-	for line := range strings.Lines(run("ovn-appctl", "-t", "ovn-controller", "meter-table-list")) {
-		line = strings.TrimSpace(line)
-		if i := strings.LastIndex(line, ": "); i > 0 {
-			id, _ := strconv.ParseUint(line[i+2:], 10, 32)
-			n.Meters[line[:i]] = uint32(id)
-		}
-	}
-	interfaces, err := ovsdb.Find[vswitch.InterfaceBrief](t.Context(), local)
+	n.Switch(own)
+	rows, flows, err := Read(t.Context(), southbound)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, i := range interfaces {
-		n.Interfaces[i.ExternalIDs["iface-id"]] = true
-	}
-	switches, err := ovsdb.Find[vswitch.Datapath](t.Context(), local)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range switches {
-		n.ZeroSNAT = n.ZeroSNAT || d.Capabilities["ct_zero_snat"] == "true"
-	}
-	var rows Southbound
-	if err := ovsdb.Load(t.Context(), southbound, &rows); err != nil {
-		t.Fatal(err)
-	}
-	flows, err := ovsdb.Find[sb.LogicalFlow](t.Context(), southbound)
-	if err != nil {
-		t.Fatal(err)
-	}
-	groups, err := ovsdb.Find[sb.LogicalDPGroup](t.Context(), southbound)
-	if err != nil {
-		t.Fatal(err)
-	}
-	members := map[ovsdb.UUID][]ovsdb.UUID{}
-	for _, g := range groups {
-		members[g.UUID] = g.Datapaths
-	}
-
 	start := time.Now()
-	c := New(&rows, n)
-	var desired []openflow.FlowEntry
-	failures := map[string]int{}
-	for _, row := range flows {
-		f, err := c.Parse(row)
-		if err != nil {
-			failures["parse: "+err.Error()]++
-			continue
-		}
-		of := append(slices.Clone(members[row.LogicalDPGroup.Get()]), row.LogicalDatapath...)
-		for _, d := range c.Datapaths {
-			if !slices.Contains(of, d.UUID) {
-				continue
-			}
-			made, err := c.Flows(f, d)
-			if err != nil {
-				failures[err.Error()]++
-			}
-			desired = append(desired, made...)
-		}
-	}
+	desired, problems := New(rows, n).All(flows)
 	took := time.Since(start)
-
-	pipelines := map[int]bool{}
-	for _, row := range flows {
-		pipelines[map[string]int{"ingress": n.Tables.Ingress, "egress": n.Tables.Egress}[row.Pipeline]+row.TableID] = true
+	dump = slices.DeleteFunc(dump, func(f openflow.FlowEntry) bool { return !n.Tables.In(&f) })
+	failures := map[string]int{}
+	for _, p := range problems {
+		failures[p.Err.Error()]++
 	}
-	dump = slices.DeleteFunc(dump, func(f openflow.FlowEntry) bool { return !pipelines[f.Table.Number] })
 	counts := map[Difference]int{}
 	examples := map[string]int{}
 	for _, p := range Compare(desired, dump) {
@@ -211,6 +149,6 @@ func compareNode(t *testing.T, l *lab.Lab, node lab.Node, report func(format str
 	for _, kind := range slices.Sorted(maps.Keys(failures)) {
 		report("%s: not compiled: %s: %d", node.Name, kind, failures[kind])
 	}
-	report("%s: %d logical flows compiled to %d flows in %.0f ms: %v", node.Name, len(flows), len(desired), float64(took.Microseconds())/1000, counts)
+	report("%s: %d logical flows compiled to %d flows in %.0f ms: %v", node.Name, len(flows.Rows), len(desired), float64(took.Microseconds())/1000, counts)
 	return counts
 }

@@ -27,6 +27,9 @@ func (m match) with(c ovnexpr.Comparison, port func(string) (uint64, bool)) (mat
 		}
 		value, mask = packet.Uint(key), field.Mask()
 	}
+	if !field.Maskable && field.Bits%8 != 0 {
+		return m, true // ovn-controller loses ip.dscp and ip.ecn
+	}
 	both := m.mask.Get(field).And(mask)
 	if m.value.Get(field).And(both) != value.And(both) {
 		return m, false
@@ -122,7 +125,7 @@ var order = []string{
 	"pkt_mark", "conj_id", "ct_state", "ct_zone", "ct_mark", "ct_label", "ct_nw_src", "ct_nw_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst", "",
 	"reg0", "reg1", "reg2", "reg3", "reg4", "reg5", "reg6", "reg7", "reg8", "reg9", "reg10", "reg11", "reg12", "reg13", "reg14", "reg15",
 	"metadata", "vlan_tci", "eth_src", "eth_dst", "eth_type", "ip_src", "ip_dst", "ipv6_src", "ipv6_dst", "ipv6_label",
-	"arp_spa", "arp_tpa", "arp_sha", "arp_tha", "arp_op", "nw_proto", "ip_dscp", "nw_ecn", "nw_ttl", "ip_frag",
+	"arp_spa", "arp_tpa", "arp_sha", "arp_tha", "arp_op", "nw_proto", "nw_ttl", "ip_frag",
 	"tcp_src", "tcp_dst", "udp_src", "udp_dst", "sctp_src", "sctp_dst", "tcp_flags", "icmp_type", "icmp_code", "icmpv6_type", "icmpv6_code",
 	"nd_target", "nd_sll", "nd_tll",
 }
@@ -145,9 +148,6 @@ func (m *match) openflow() (openflow.Match, error) {
 			continue
 		}
 		switch {
-		case name == "ip_dscp":
-			b = append(b, "nw_tos="...)
-			b = strconv.AppendUint(b, value.Lo<<2, 10)
 		case name == "vlan_tci":
 			b = appendVLAN(b, f, value, mask)
 		default:

@@ -19,3 +19,12 @@ func TestReleases(t *testing.T) {
 		}
 	}
 }
+
+// Nor do all make the same of what people write.
+func TestReleasesMatches(t *testing.T) {
+	for _, release := range []string{"trixie", "sid"} {
+		t.Run(release, func(t *testing.T) {
+			matchesAgree(t, labtest.Own(t, lab.OVNKubernetes(), lab.Options{Release: release}))
+		})
+	}
+}

@@ -19,6 +19,27 @@ type (
 		Total  int       `json:"total"`  // flows of the bridge
 		Found  int       `json:"found"`  // those that pass the filter
 		Flows  []FlowRow `json:"flows"`  // the first of those
+		// Expected says how the flows differ from those that ovn-controller would install; nil if it was not asked.
+		Expected *Expected `json:"expected,omitempty"`
+	}
+	// Expected counts the flows that pass the filter by how they differ from what is expected.
+	Expected struct {
+		Equal       int          `json:"equal"`
+		Edited      int          `json:"edited"`  // installed with other actions or another cookie
+		Missing     int          `json:"missing"` // expected and not installed
+		Foreign     int          `json:"foreign"` // installed and not expected
+		NotCompiled []Uncompiled `json:"notCompiled"`
+	}
+	// An Uncompiled is a logical flow that could not be compiled: what is expected of it is unknown.
+	Uncompiled struct {
+		UUID   string `json:"uuid"` // of its Logical_Flow row
+		Reason string `json:"reason"`
+	}
+	// A Wanted is an OpenFlow flow that ovn-controller would install.
+	Wanted struct {
+		Cookie         string `json:"cookie"`
+		Actions        string `json:"actions"`
+		DecodedActions string `json:"decodedActions"`
 	}
 	// A FlowRow is the JSON contract of a [Flow].
 	FlowRow struct {
@@ -35,6 +56,8 @@ type (
 		Idle           *int                `json:"idle,omitempty"` // seconds
 		Rate           *float64            `json:"rate,omitempty"` // packets per second
 		Flow           *decode.DecodedFlow `json:"flow,omitempty"`
+		Difference     string              `json:"difference,omitempty"` // equal, edited, missing or foreign
+		Expected       []Wanted            `json:"expected,omitempty"`   // one of these
 	}
 	// A Cache is the datapath's cache.
 	Cache struct {
@@ -101,6 +124,11 @@ func (f *Flow) JSON(ctx context.Context, bridge string, n *decode.Namer, rated b
 	if f.Decoded != nil {
 		decoded := f.Decoded.JSON()
 		row.Flow = &decoded
+	}
+	row.Difference = string(f.Difference)
+	for _, w := range f.Desired {
+		_, actions := n.NamedEntry(ctx, bridge, w, f.Decoded)
+		row.Expected = append(row.Expected, Wanted{fmt.Sprintf("0x%x", w.Cookie), actions.Text, actions.String()})
 	}
 	return row
 }

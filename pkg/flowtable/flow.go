@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/desired"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
@@ -23,6 +24,11 @@ type Flow struct {
 	Packets, Bytes uint64
 	Idle           time.Duration // since the last packet; negative: unknown
 	Rate           float64       // packets per second between two dumps; see [Rates]
+
+	// Difference is how the flow differs from those that ovn-controller would install, Desired; empty if it was not
+	// compared. Of a flow that is missing, Entry is the first of those.
+	Difference desired.Difference
+	Desired    []*openflow.FlowEntry
 }
 
 // Parse parses the flows of a bridge from a dump. Lines that are not flows are counted in skipped, except reply
@@ -132,7 +138,42 @@ func tableText(t openflow.Table, names []decode.Name) string {
 	return number
 }
 
-// Order sorts flows: by "trouble" (those that drop packets first, the busiest of them first, then by table), "packets",
+// Expect returns the flows of logical pipelines beside those that ovn-controller would install.
+func Expect(ctx context.Context, flows []Flow, wanted []openflow.FlowEntry, bridge string, n *decode.Namer) []Flow {
+	byEntry := make(map[*openflow.FlowEntry]*Flow, len(flows))
+	installed := make([]openflow.FlowEntry, len(flows))
+	for i := range flows {
+		installed[i] = flows[i].Entry
+		byEntry[&installed[i]] = &flows[i]
+	}
+	var all []Flow
+	for _, p := range desired.Compare(wanted, installed) {
+		var f Flow
+		if p.Installed != nil {
+			f = *byEntry[p.Installed]
+		} else {
+			f = newFlow(*p.Desired[0])
+			f.Decoded = n.Entry(ctx, bridge, &f.Entry)
+		}
+		f.Difference, f.Desired = p.Difference, p.Desired
+		all = append(all, f)
+	}
+	return all
+}
+
+// Count counts compared flows by their difference.
+func Count(flows []Flow, problems []desired.Problem) *Expected {
+	e := &Expected{NotCompiled: []Uncompiled{}}
+	for i := range flows {
+		*map[desired.Difference]*int{desired.Equal: &e.Equal, desired.Edited: &e.Edited, desired.Missing: &e.Missing, desired.Foreign: &e.Foreign}[flows[i].Difference]++
+	}
+	for _, p := range problems {
+		e.NotCompiled = append(e.NotCompiled, Uncompiled{string(p.Row.UUID), p.Err.Error()})
+	}
+	return e
+}
+
+// Order sorts flows: by "difference" (those that differ from what is expected first), by "trouble" (those that drop packets first, the busiest of them first, then by table), "packets",
 // "bytes", "rate", "idle" or "table".
 func Order(flows []Flow, by string) {
 	table := func(a, b Flow) int {
@@ -140,11 +181,12 @@ func Order(flows []Flow, by string) {
 			cmp.Compare(b.Entry.Priority, a.Entry.Priority), cmp.Compare(a.Match, b.Match))
 	}
 	first := map[string]func(a, b Flow) int{
-		"trouble": func(a, b Flow) int { return cmp.Compare(b.lost(), a.lost()) },
-		"packets": func(a, b Flow) int { return cmp.Compare(b.Packets, a.Packets) },
-		"bytes":   func(a, b Flow) int { return cmp.Compare(b.Bytes, a.Bytes) },
-		"rate":    func(a, b Flow) int { return cmp.Compare(b.Rate, a.Rate) },
-		"idle":    func(a, b Flow) int { return cmp.Compare(a.Idle, b.Idle) },
+		"trouble":    func(a, b Flow) int { return cmp.Compare(b.lost(), a.lost()) },
+		"difference": func(a, b Flow) int { return b.differs() - a.differs() },
+		"packets":    func(a, b Flow) int { return cmp.Compare(b.Packets, a.Packets) },
+		"bytes":      func(a, b Flow) int { return cmp.Compare(b.Bytes, a.Bytes) },
+		"rate":       func(a, b Flow) int { return cmp.Compare(b.Rate, a.Rate) },
+		"idle":       func(a, b Flow) int { return cmp.Compare(a.Idle, b.Idle) },
 	}[by]
 	slices.SortStableFunc(flows, func(a, b Flow) int {
 		if first == nil {
@@ -152,6 +194,14 @@ func Order(flows []Flow, by string) {
 		}
 		return cmp.Or(first(a, b), table(a, b))
 	})
+}
+
+// differs is 1 for a flow that differs from what is expected.
+func (f *Flow) differs() int {
+	if f.Difference == "" || f.Difference == desired.Equal {
+		return 0
+	}
+	return 1
 }
 
 // Orders returns the supported orders.

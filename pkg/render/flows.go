@@ -21,6 +21,9 @@ func Flows(w io.Writer, s Style, wide bool, t flowtable.FlowTable) error {
 	if _, err := fmt.Fprintln(w, s.paint(s.clean(head), Title)); err != nil {
 		return err
 	}
+	if t.Expected != nil {
+		return expectedFlows(w, s, wide, t)
+	}
 	rated := len(t.Flows) > 0 && t.Flows[0].Rate != nil
 	table := &Table{Header: []string{"PACKETS"}}
 	if rated {
@@ -57,6 +60,47 @@ func Flows(w io.Writer, s Style, wide bool, t flowtable.FlowTable) error {
 			row = append(row, Text(f.DecodedActions))
 		}
 		table.Row(row...)
+	}
+	return WriteTables(w, s, !wide, table)
+}
+
+// expectedFlows writes flows beside those that ovn-controller would install.
+func expectedFlows(w io.Writer, s Style, wide bool, t flowtable.FlowTable) error {
+	e := t.Expected
+	head := fmt.Sprintf("%d as ovn-controller would install them, %d edited, %d missing, %d foreign", e.Equal, e.Edited, e.Missing, e.Foreign)
+	if _, err := fmt.Fprintln(w, s.clean(head)); err != nil {
+		return err
+	}
+	for _, n := range e.NotCompiled {
+		if _, err := fmt.Fprintln(w, s.paint(s.clean("! logical flow "+n.UUID+" was not compiled: "+n.Reason), Warn)); err != nil {
+			return err
+		}
+	}
+	table := &Table{Header: []string{"DIFFERENCE", "TABLE", "PRIORITY", "FOR", "MATCH", "INSTALLED", "EXPECTED"}}
+	for _, f := range t.Flows {
+		look := Plain
+		if f.Difference != "equal" {
+			look = Bad
+		}
+		installed, wanted := f.DecodedActions, []string{}
+		if f.Difference == "missing" {
+			installed = ""
+		}
+		for _, x := range f.Expected {
+			text := x.DecodedActions
+			if wide {
+				text = "cookie=" + x.Cookie + " " + text
+			}
+			wanted = append(wanted, text)
+		}
+		if wide && installed != "" && f.Flow != nil {
+			installed = "cookie=" + f.Flow.Cookie + " " + installed
+		}
+		if f.Difference == "equal" {
+			wanted = []string{"the same"}
+		}
+		table.Row(Text(f.Difference, look), Text(f.StageText()), Text(strconv.Itoa(f.Priority)), Text(f.For(), Name), Text(f.DecodedMatch),
+			Text(installed), Text(strings.Join(wanted, " or "), look))
 	}
 	return WriteTables(w, s, !wide, table)
 }
