@@ -67,8 +67,15 @@ func settled(t *testing.T, l *lab.Lab, node lab.Node) map[Difference]int {
 	}
 }
 
-// compareNode compiles all logical flows for a node, and reports an example of each kind of difference.
-func compareNode(t *testing.T, l *lab.Lab, node lab.Node, report func(format string, args ...any)) map[Difference]int {
+// A state is what one node and its Southbound say at about one moment.
+type state struct {
+	*Node
+	rows  *Southbound
+	flows *LogicalFlows
+	dump  []openflow.FlowEntry // of the logical pipelines
+}
+
+func read(t testing.TB, l *lab.Lab, node lab.Node) state {
 	t.Helper()
 	run := func(args ...string) string {
 		out, err := l.Command(t.Context(), node.Name, args...).Output()
@@ -113,21 +120,28 @@ func compareNode(t *testing.T, l *lab.Lab, node lab.Node, report func(format str
 		t.Fatal(err)
 	}
 	n.Switch(own)
-	rows, flows, err := Read(t.Context(), southbound)
-	if err != nil {
+	s := state{Node: n}
+	if s.rows, s.flows, err = Read(t.Context(), southbound); err != nil {
 		t.Fatal(err)
 	}
+	s.dump = slices.DeleteFunc(dump, func(f openflow.FlowEntry) bool { return !n.Tables.In(&f) })
+	return s
+}
+
+// compareNode compiles all logical flows for a node, and reports an example of each kind of difference.
+func compareNode(t *testing.T, l *lab.Lab, node lab.Node, report func(format string, args ...any)) map[Difference]int {
+	t.Helper()
+	s := read(t, l, node)
 	start := time.Now()
-	desired, problems := New(rows, n).All(flows)
+	desired, problems := New(s.rows, s.Node).All(s.flows)
 	took := time.Since(start)
-	dump = slices.DeleteFunc(dump, func(f openflow.FlowEntry) bool { return !n.Tables.In(&f) })
 	failures := map[string]int{}
 	for _, p := range problems {
 		failures[p.Err.Error()]++
 	}
 	counts := map[Difference]int{}
 	examples := map[string]int{}
-	for _, p := range Compare(desired, dump) {
+	for _, p := range Compare(desired, s.dump) {
 		counts[p.Difference]++
 		if p.Difference == Equal {
 			continue
@@ -149,6 +163,38 @@ func compareNode(t *testing.T, l *lab.Lab, node lab.Node, report func(format str
 	for _, kind := range slices.Sorted(maps.Keys(failures)) {
 		report("%s: not compiled: %s: %d", node.Name, kind, failures[kind])
 	}
-	report("%s: %d logical flows compiled to %d flows in %.0f ms: %v", node.Name, len(flows.Rows), len(desired), float64(took.Microseconds())/1000, counts)
+	report("%s: %d logical flows compiled to %d flows in %.0f ms: %v", node.Name, len(s.flows.Rows), len(desired), float64(took.Microseconds())/1000, counts)
 	return counts
+}
+
+// BenchmarkLab compiles all logical flows for a node, and has its ovn-controller do the same.
+func BenchmarkLab(b *testing.B) {
+	l := labtest.Shared(b, lab.OVNKubernetes())
+	s := read(b, l, l.Topology.Nodes[0])
+	b.Run("ovnctl", func(b *testing.B) {
+		for b.Loop() {
+			New(s.rows, s.Node).All(s.flows)
+		}
+	})
+	b.Run("ovn-controller", func(b *testing.B) {
+		ask := func(args ...string) string {
+			out, err := l.Command(b.Context(), l.Topology.Nodes[0].Name, append([]string{"ovn-appctl", "-t", "ovn-controller"}, args...)...).Output()
+			if err != nil {
+				b.Fatal(err)
+			}
+			return string(out)
+		}
+		ask("stopwatch/reset", "flow-generation")
+		for b.Loop() {
+			ask("inc-engine/recompute")
+			time.Sleep(200 * time.Millisecond) // it is done by its main loop, later
+		}
+		_, text, _ := strings.Cut(ask("stopwatch/show", "flow-generation"), "Maximum: ")
+		text, _, _ = strings.Cut(text, " ")
+		longest, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(longest, "ms-at-most")
+	})
 }
