@@ -96,14 +96,19 @@ func (n *normalizer) equalities(f *formula) *formula {
 	return merge(isAny, any...)
 }
 
-// differs is true if some bit differs from a comparison's value.
+// differs is true if some bit differs from a comparison's value: in later releases, with the bits above it equal.
 func (n *normalizer) differs(f *formula) *formula {
 	var any []*formula
 	for i := range f.symbol.Bits {
-		if f.mask.Bit(i) {
-			bit := packet.Uint(1).Shl(i)
-			any = append(any, f.equal(masked{bit.AndNot(f.value), bit}))
+		if !f.mask.Bit(i) {
+			continue
 		}
+		if n.version.Has(release.DisjointAlternatives) {
+			any = append(any, f.equal(f.masked.flip(i, 0)))
+			continue
+		}
+		bit := packet.Uint(1).Shl(i)
+		any = append(any, f.equal(masked{bit.AndNot(f.value), bit}))
 	}
 	n.spend(len(any))
 	return merge(isAny, any...)

@@ -29,6 +29,8 @@ const (
 	RandomPorts Series = 2503
 	// RemoteRelated is the first known whose ovn-controller makes flows for ports of other zones.
 	RemoteRelated Series = 2503
+	// DisjointAlternatives is the first known to make alternatives of an inequality of which only one can hold.
+	DisjointAlternatives Series = 2603
 	// SharedResult is the first known whose helper tables leave what they find in xxreg1.
 	SharedResult Series = 2603
 	// OriginalTuple is the first known to save a packet's original tuple whenever it goes through conntrack.
