@@ -51,9 +51,9 @@ and Northbound objects: packets, stage, what happens to a packet that matches,
 what the flow was made for, and its match with names. Flows that have dropped
 packets come first, the busiest at the top.
 
---expected compiles the logical flows as ovn-controller does and shows what it would
-install beside what is installed; flows that differ come first. Flows of
-ovn-controller's own tables are left out: they are not made from logical flows.
+--expected compiles the logical flows as ovn-controller does and shows what it
+would install beside what is installed; flows that differ come first. Flows of
+ovn-controller's own tables are left out: other rows are their origin.
 
 --datapath shows the cache of the OVS datapath instead: its hit rate, and its
 megaflows with the OpenFlow flows that each came from (one ofproto/trace per

@@ -32,11 +32,12 @@ func (n *Node) Switch(rows Switch) {
 	}
 }
 
-// Installed takes the integration bridge's flows: the datapaths that they are for are those that the node has.
+// Installed takes the integration bridge's flows: the datapaths that they are for are those that the node has. A flow
+// without a cookie says nothing: it may be anybody's.
 func (n *Node) Installed(flows []openflow.FlowEntry) {
 	n.Datapaths = map[uint64]bool{}
 	for i := range flows {
-		if m, ok := flows[i].Match.Field("metadata"); ok {
+		if m, ok := flows[i].Match.Field("metadata"); ok && flows[i].Cookie != 0 {
 			n.Datapaths[m.Value.Lo] = true
 		}
 	}
