@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
 // A Difference is how what is installed differs from what is desired.
@@ -27,6 +28,8 @@ type Pair struct {
 	// Desired are the flows that logical flows ask for. Where several have one match and different actions,
 	// ovn-controller installs one of them.
 	Desired []*openflow.FlowEntry
+
+	actions string // those installed, as actionsKey has them, with conjunctions numbered as desired
 }
 
 // place is where a flow is: equal for flows of which a switch can have one.
@@ -40,7 +43,8 @@ func placeOf(f *openflow.FlowEntry) place {
 }
 
 // Compare pairs desired flows with those installed in the same tables, ordered by table, falling priority and match.
-// Clauses of conjunctions that several logical flows ask for in one match are one flow.
+// Clauses of conjunctions that several logical flows ask for in one match are one flow. The numbers of conjunctions may
+// differ: a number may have been taken, and builds for other processors hash in another way.
 func Compare(desired, installed []openflow.FlowEntry) []Pair {
 	pairs := map[place]*Pair{}
 	for i := range desired {
@@ -53,13 +57,14 @@ func Compare(desired, installed []openflow.FlowEntry) []Pair {
 		}
 		p.want(f)
 	}
+	ids := renumbering(desired, installed)
 	for i := range installed {
-		f := &installed[i]
-		k := placeOf(f)
+		f := ids.of(installed[i])
+		k := placeOf(&f)
 		if pairs[k] == nil {
 			pairs[k] = &Pair{}
 		}
-		pairs[k].Installed = f
+		pairs[k].Installed, pairs[k].actions = &installed[i], actionsKey(f.Actions)
 	}
 	all := make([]Pair, 0, len(pairs))
 	for _, p := range pairs {
@@ -71,6 +76,80 @@ func Compare(desired, installed []openflow.FlowEntry) []Pair {
 		return cmp.Or(cmp.Compare(x.Table.Number, y.Table.Number), cmp.Compare(y.Priority, x.Priority), strings.Compare(x.Match.String(), y.Match.String()))
 	})
 	return all
+}
+
+// A conjunction is one of a table, by its number.
+type conjunction struct {
+	table int
+	id    uint32
+}
+
+// A numbering has the number that is desired of each conjunction installed under another.
+type numbering map[conjunction]uint32
+
+// renumbering pairs the conjunctions of the same logical flow and datapath in the order of their numbers.
+func renumbering(desired, installed []openflow.FlowEntry) numbering {
+	wanted, found := conjunctions(desired), conjunctions(installed)
+	n := numbering{}
+	for k, ids := range found {
+		if want := wanted[k]; len(want) == len(ids) && !slices.Equal(want, ids) {
+			for i, id := range ids {
+				n[conjunction{k.table, id}] = want[i]
+			}
+		}
+	}
+	return n
+}
+
+// A source is the logical flow and what its conjunctions have in common.
+type source struct {
+	place
+	cookie uint64
+}
+
+// conjunctions are the numbers of the conjunctions in flows, ascending.
+func conjunctions(flows []openflow.FlowEntry) map[source][]uint32 {
+	ids := map[source][]uint32{}
+	for i := range flows {
+		f := flows[i]
+		id, ok := f.Match.Field("conj_id")
+		if !ok {
+			continue
+		}
+		f.Match = f.Match.Without(id.Field)
+		k := source{placeOf(&f), f.Cookie}
+		ids[k] = append(ids[k], uint32(id.Value.Lo))
+	}
+	for k := range ids {
+		slices.Sort(ids[k])
+	}
+	return ids
+}
+
+// of is a flow with the numbers that are desired.
+func (n numbering) of(f openflow.FlowEntry) openflow.FlowEntry {
+	if len(n) == 0 {
+		return f
+	}
+	table := max(f.Table.Number, 0)
+	if term, ok := f.Match.Field("conj_id"); ok {
+		if id, ok := n[conjunction{table, uint32(term.Value.Lo)}]; ok {
+			f.Match = f.Match.Without(term.Field)
+			term.Value = packet.Uint(uint64(id))
+			f.Match.Terms = append(f.Match.Terms, term)
+		}
+	}
+	if isClause(&f) {
+		f.Actions = slices.Clone(f.Actions)
+		for i, a := range f.Actions {
+			clause, is := a.(openflow.Conjunction)
+			if id, ok := n[conjunction{table, clause.ID}]; is && ok {
+				clause.ID = id
+				f.Actions[i] = clause
+			}
+		}
+	}
+	return f
 }
 
 // Any is the flow that is installed, else one that is desired.
@@ -106,11 +185,16 @@ func (p *Pair) difference() Difference {
 		return Foreign
 	}
 	for _, d := range p.Desired {
-		if p.Installed.Cookie == d.Cookie && actionsKey(p.Installed.Actions) == actionsKey(d.Actions) {
+		if p.Installed.Cookie == d.Cookie && p.actions == actionsKey(d.Actions) {
 			return Equal
 		}
 	}
 	return Edited
+}
+
+// SameActions reports whether two flows do the same with packets.
+func SameActions(a, b *openflow.FlowEntry) bool {
+	return actionsKey(a.Actions) == actionsKey(b.Actions)
 }
 
 // actionsKey is equal for actions that do the same, however they are written. The order of clauses has no meaning.

@@ -13,8 +13,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// Southbound holds the rows that compilation depends on beside the logical flows, as loaded by ovsdb.Load.
-type Southbound struct {
+// Inputs holds the rows that compilation depends on beside the logical flows, as loaded by ovsdb.Load.
+type Inputs struct {
 	Datapaths   []sb.DatapathBinding
 	Ports       []sb.PortBinding
 	Groups      []sb.MulticastGroup
@@ -39,7 +39,7 @@ type Node struct {
 }
 
 // New is a chassis as its ovn-controller knows it.
-func New(rows *Southbound, n *Node) *Chassis {
+func New(rows *Inputs, n *Node) *Chassis {
 	c := &Chassis{
 		Version: n.Version, Tables: n.Tables, ZeroSNAT: n.ZeroSNAT,
 		Variables: map[string]string{}, Options4: map[string]Option{}, Options6: map[string]Option{},

@@ -77,8 +77,8 @@ type LogicalFlows struct {
 }
 
 // Read reads the rows that compilation depends on and the logical flows that meet some conditions; none means all.
-func Read(ctx context.Context, southbound ovsdb.Reader, where ...ovsdb.Condition) (*Southbound, *LogicalFlows, error) {
-	var rows Southbound
+func Read(ctx context.Context, southbound ovsdb.Reader, where ...ovsdb.Condition) (*Inputs, *LogicalFlows, error) {
+	var rows Inputs
 	if err := ovsdb.Load(ctx, southbound, &rows); err != nil {
 		return nil, nil, err
 	}
@@ -90,11 +90,16 @@ func Read(ctx context.Context, southbound ovsdb.Reader, where ...ovsdb.Condition
 	if err != nil {
 		return nil, nil, err
 	}
-	l := &LogicalFlows{Rows: flows, members: map[ovsdb.UUID][]ovsdb.UUID{}}
+	return &rows, NewLogicalFlows(flows, groups), nil
+}
+
+// NewLogicalFlows joins logical flows with the datapath groups that they may be of.
+func NewLogicalFlows(rows []sb.LogicalFlow, groups []sb.LogicalDPGroup) *LogicalFlows {
+	l := &LogicalFlows{Rows: rows, members: make(map[ovsdb.UUID][]ovsdb.UUID, len(groups))}
 	for _, g := range groups {
 		l.members[g.UUID] = g.Datapaths
 	}
-	return &rows, l, nil
+	return l
 }
 
 // A Problem is a logical flow that could not be compiled.
@@ -136,6 +141,27 @@ func (c *Chassis) All(l *LogicalFlows) (flows []openflow.FlowEntry, problems []P
 		}
 	}
 	return flows, problems
+}
+
+// Verified reports whether what this package compiles was compared with an ovn-controller of a release. Others may
+// encode some actions in another way.
+func Verified(v release.Version) bool {
+	return slices.Contains([]release.Series{2303, 2503, 2603}, v.Series())
+}
+
+// TablesAt are the tables of a release whose pipelines begin at these tables.
+func TablesAt(v release.Version, ingress, egress int) (Tables, bool) {
+	layout, known := release.LayoutOf(v)
+	if !known || layout.Egress != egress || ingress != release.IngressBase {
+		return Tables{}, false
+	}
+	t := Tables{Ingress: ingress, Egress: egress, Helpers: layout.Tables(v)}
+	for _, first := range []release.PhysicalTable{release.RemoteOutput, release.DetectLargePkt, release.OutputInit} {
+		if of, ok := t.Helpers[first]; ok {
+			t.Output = of
+		}
+	}
+	return t, true
 }
 
 // In reports whether a flow is in a table of a logical pipeline: others are not made from logical flows.

@@ -2,6 +2,7 @@ package openflow
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -147,6 +148,11 @@ func (m Match) Field(name string) (Term, bool) {
 		}
 	}
 	return Term{}, false
+}
+
+// Without returns the match without its terms for a field.
+func (m Match) Without(f *packet.Field) Match {
+	return Match{slices.DeleteFunc(slices.Clone(m.Terms), func(t Term) bool { return t.Field == f })}
 }
 
 // Matches reports whether packet p matches. Ports known only by name are compared by name.

@@ -18,8 +18,10 @@ type LogicalFlow struct {
 // LogicalFlowBrief is a row of Logical_Flow with the columns that checks compare with a node's flows.
 type LogicalFlowBrief struct {
 	LogicalFlowMatch
-	Actions string     `ovsdb:"actions"`
-	Owner   ovsdb.UUID // its datapath or datapath group
+	Actions         string            `ovsdb:"actions"`
+	ControllerMeter ovsdb.Set[string] `ovsdb:"controller_meter"`
+	Tags            map[string]string `ovsdb:"tags"`
+	Owner           ovsdb.UUID        // its datapath or datapath group
 }
 
 // LogicalFlowRule is a row of Logical_Flow with its match, actions and place: the join key for comparing two

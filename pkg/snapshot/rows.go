@@ -3,6 +3,7 @@ package snapshot
 import (
 	"reflect"
 
+	"github.com/ovnctl/ovnctl/pkg/desired"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -88,6 +89,9 @@ func (z *Zone) AccessLists() (*AccessLists, error) { return tables[AccessLists](
 
 // Southbound reads the zone's Southbound.
 func (z *Zone) Southbound() (*Southbound, error) { return tables[Southbound](z, z.SB) }
+
+// Compilation reads what ovn-controller's flows depend on beside the logical flows.
+func (z *Zone) Compilation() (*desired.Inputs, error) { return tables[desired.Inputs](z, z.SB) }
 
 // Learned reads what the zone's nodes have learned.
 func (z *Zone) Learned() (*Learned, error) { return tables[Learned](z, z.SB) }

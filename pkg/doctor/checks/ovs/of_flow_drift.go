@@ -10,12 +10,14 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/desired"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	ovnrelease "github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -429,8 +431,78 @@ func (l *logicalFlows) compare(found drifts) {
 	for _, r := range l.rows {
 		l.stages[l.base[r.Pipeline]+r.TableID] = true
 	}
+	if l.compiled(found) {
+		return
+	}
 	l.missing(found)
 	l.edited(found)
+}
+
+// compiled compares the pipelines' flows with those that ovn-controller makes of the logical flows. It reports false if
+// those are not known: of a release that it was never compared with, or without what the flows depend on.
+func (l *logicalFlows) compiled(found drifts) bool {
+	d, err := l.Daemon("ovn-controller")
+	if err != nil {
+		return false
+	}
+	version := ovnrelease.Parse(d.Version)
+	tables, ok := desired.TablesAt(version, l.base["ingress"], l.base["egress"])
+	if !ok || !desired.Verified(version) {
+		return false
+	}
+	inputs, err := l.Zone().Compilation()
+	if err != nil {
+		return false
+	}
+	groups, err := l.Groups(l.Bridge)
+	if err != nil {
+		return false
+	}
+	n := &desired.Node{SystemID: l.SystemID, Version: version, Tables: tables, Groups: groups, Datapaths: map[uint64]bool{}}
+	n.Switch(desired.Switch{Interfaces: l.OVS.Interfaces, Datapaths: l.OVS.Datapaths})
+	for _, key := range l.here {
+		n.Datapaths[key] = true
+	}
+	if meters, err := l.Host.Control("ovn-controller", "meter-table-list"); err == nil {
+		n.ParseMeters(meters) // without them, flows that need one are not compiled
+	}
+	logical := make([]sb.LogicalFlow, len(l.rows))
+	for i, r := range l.rows {
+		logical[i] = sb.LogicalFlow{LogicalFlowMatch: r.LogicalFlowMatch, Actions: r.Actions, ControllerMeter: r.ControllerMeter, Tags: r.Tags}
+		if _, ok := l.here[r.Owner]; ok {
+			logical[i].LogicalDatapath = ovsdb.Set[ovsdb.UUID]{r.Owner}
+		} else {
+			logical[i].LogicalDPGroup = ovsdb.Set[ovsdb.UUID]{r.Owner}
+		}
+	}
+	of := make([]sb.LogicalDPGroup, 0, len(l.members))
+	for id, members := range l.members {
+		of = append(of, sb.LogicalDPGroup{UUID: id, Datapaths: members})
+	}
+	wanted, problems := desired.New(inputs, n).All(desired.NewLogicalFlows(logical, of))
+	unknown := map[uint64]bool{}
+	for _, p := range problems {
+		cookie, _ := decode.Prefix(p.Row.UUID)
+		unknown[uint64(cookie)] = true
+	}
+	installed := slices.DeleteFunc(slices.Clone(l.flows.all), func(f openflow.FlowEntry) bool { return !tables.In(&f) })
+	for _, p := range desired.Compare(wanted, installed) {
+		f := p.Any()
+		key, _ := metadata(f)
+		switch {
+		case p.Difference == desired.Missing:
+			found[driftKey{noFlow, flowID(f), key}] = drift{seen: doctor.Evidence{
+				Source: doctor.Flows(l.Bridge).On(l.Name), Says: "missing: " + l.seen(f).Says,
+			}}
+		case p.Difference == desired.Edited && !slices.ContainsFunc(p.Desired, func(d *openflow.FlowEntry) bool { return desired.SameActions(d, f) }):
+			d := drift{seen: l.seen(f)}
+			d.seen.Says += "; ovn-controller would install actions=" + doctor.Shorten(p.Desired[0].Actions.String(), 120)
+			found[driftKey{kind: edited, of: flowID(f)}] = d
+		case p.Difference == desired.Foreign && !unknown[f.Cookie] && (len(unknown) == 0 || !isConjunction(f)) && (f.Cookie == 0 || n.Datapaths[key]):
+			found[driftKey{kind: foreign, of: flowID(f)}] = drift{seen: l.seen(f)}
+		}
+	}
+	return true
 }
 
 // most returns each pipeline's value with most votes.
