@@ -3,7 +3,9 @@
 package faults
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -374,6 +376,20 @@ var driftFaults = []fault{
 		object: "bridge br-int",
 		repair: []string{"restart-controller"},
 		lost:   []probe{{"shop_web-2", "shop_client", "tcp"}},
+	},
+	{
+		check: "of-flow-drift", name: "what a logical flow writes edited", on: "node1",
+		how: "ovs-ofctl mod-flows by cookie: the MAC address that a router writes, which only compiling the logical flow shows to be wrong",
+		make: func(s *scene) {
+			pod, _ := s.Topology.Pod("shop_web-2")
+			ip := pod.IPv4.Addr().As4()
+			s.sh("node1", `flow=$(ovs-ofctl --no-stats dump-flows br-int cookie=%[1]s/-1) && table=$(echo "$flow" | sed -n 's/.*actions=.*resubmit(,\([0-9]*\)).*/\1/p' | head -1) &&
+				test -n "$table" && ovs-ofctl mod-flows br-int "cookie=%[1]s/-1,actions=mod_dl_dst:02:00:00:00:77:77,resubmit(,$table)"`,
+				s.cookie("node1", fmt.Sprintf("reg0=0x%x,", binary.BigEndian.Uint32(ip[:])), "priority=100,", pod.MAC))
+		},
+		object: "bridge br-int",
+		repair: []string{"restart-controller"},
+		lost:   []probe{{"shop_client", "shop_web-2", "tcp"}},
 	},
 	{
 		check: "of-flow-drift", name: "flow added by hand", on: "node1",
