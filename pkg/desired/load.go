@@ -16,9 +16,9 @@ import (
 // Inputs holds the rows that compilation depends on beside the logical flows, as loaded by ovsdb.Load.
 type Inputs struct {
 	Datapaths   []sb.DatapathBinding
-	Ports       []sb.PortBinding
+	Ports       []sb.PortBindingResidence
 	Groups      []sb.MulticastGroup
-	Chassis     []sb.Chassis
+	Chassis     []sb.ChassisName
 	AddressSets []sb.AddressSet
 	PortGroups  []sb.PortGroup
 	Options4    []sb.DHCPOptions
@@ -121,7 +121,7 @@ func New(rows *Inputs, n *Node) *Chassis {
 }
 
 // concerns reports whether a port of a datapath on the node concerns the node.
-func (n *Node) concerns(p *sb.PortBinding, own ovsdb.UUID) bool {
+func (n *Node) concerns(p *sb.PortBindingResidence, own ovsdb.UUID) bool {
 	switch p.Type {
 	case "patch", "localnet", "vtep":
 		return true

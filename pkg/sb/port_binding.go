@@ -60,3 +60,15 @@ type PortBindingNames struct {
 	Chassis     ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`    // Chassis that holds the port
 	ExternalIDs map[string]string     `ovsdb:"external_ids"`
 }
+
+// PortBindingResidence is a row of Port_Binding with the columns that ovn-controller's flows of the logical pipelines
+// depend on.
+type PortBindingResidence struct {
+	UUID              ovsdb.UUID            `ovsdb:"_uuid"`
+	LogicalPort       string                `ovsdb:"logical_port"`
+	Type              string                `ovsdb:"type"`
+	Datapath          ovsdb.UUID            `ovsdb:"datapath"`           // Datapath_Binding
+	TunnelKey         int                   `ovsdb:"tunnel_key"`         // 1 to 32767
+	Chassis           ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`            // Chassis that holds the port
+	AdditionalChassis ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_chassis"` // Chassis
+}
