@@ -2,6 +2,7 @@ package openflow
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -23,6 +24,7 @@ type Classifier struct {
 type table struct {
 	tuples []*tuple // by descending priority
 	soft   bool     // some flows are conjunction clauses
+	staging
 }
 
 // A tuple is an open-addressing hash table. From a packet's hash slot to the next empty one, priorities descend. Most
@@ -35,6 +37,18 @@ type tuple struct {
 	tags    []uint8        // per slot, some bits of the hash; 0: empty
 	slots   []uint64
 	members []member
+
+	optionMasks []optionMask // of all members' options
+	stages      []stage
+	prefixes    [len(trieFields)]int // lengths of the members' prefixes
+	portMask    uint32               // of both ports
+	ports       trie
+}
+
+// An optionMask is the bits of a tunnel option that members want to have certain values; none if its presence is enough.
+type optionMask struct {
+	field *packet.Field
+	mask  packet.Value
 }
 
 // A member is a flow in a tuple.
@@ -61,15 +75,19 @@ func NewClassifier(flows []FlowEntry) *Classifier {
 		}
 		value, mask, options := e.Match.compile()
 		pattern := packet.NewPattern(&mask)
+		asked := optionsOf(options)
 		t := c.tables[number]
 		if t == nil {
 			t = &table{}
 			c.tables[number] = t
 		}
 		k := key{number, pattern.Key()}
+		if len(asked) > 0 {
+			k.mask += fmt.Sprint(asked)
+		}
 		tu := made[k]
 		if tu == nil {
-			tu = &tuple{pattern: pattern}
+			tu = &tuple{pattern: pattern, optionMasks: asked}
 			made[k] = tu
 			t.tuples = append(t.tuples, tu)
 		}
@@ -86,6 +104,17 @@ func NewClassifier(flows []FlowEntry) *Classifier {
 		}
 	}
 	return c
+}
+
+// optionsOf returns the bits of tunnel options that terms ask for.
+func optionsOf(terms []Term) []optionMask {
+	var list []optionMask
+	for _, t := range terms {
+		if t.Field != nil && t.Field.IsOption() {
+			list = append(list, optionMask{t.Field, t.Mask})
+		}
+	}
+	return list
 }
 
 func (t *tuple) add(m member, value *packet.Flow) {
@@ -208,28 +237,26 @@ func (c *Classifier) Lookup(table int, p, mask *packet.Flow) (index int, clauses
 	if t == nil {
 		return -1, nil
 	}
+	e := t.examine(c, p, mask)
 	if t.soft {
-		return t.conjunctive(c, p, mask)
+		return t.conjunctive(c, p, e)
 	}
-	if m := t.best(p, mask, false); m != nil {
+	if m := t.best(p, e, false); m != nil {
 		return m.index, nil
 	}
 	return -1, nil
 }
 
 // best finds the flow of highest priority; if hard, among non-clauses only.
-func (t *table) best(p, mask *packet.Flow, hard bool) *member {
+func (t *table) best(p *packet.Flow, e *examination, hard bool) *member {
 	var found *member
 	for _, tu := range t.tuples {
 		if found != nil && found.priority >= tu.top {
 			break
 		}
-		if mask != nil {
-			tu.pattern.AddTo(mask)
-		}
-		m, at := tu.find(p)
-		for hard && m != nil && m.soft {
-			m, at = tu.next(p, at)
+		m, _ := e.find(tu, p)
+		if hard && m != nil && m.soft {
+			continue // what it hides is not looked at
 		}
 		if m != nil && (found == nil || m.priority > found.priority) {
 			found = m
@@ -281,7 +308,7 @@ func (m *member) holds(p *packet.Flow) bool {
 }
 
 // conjunctive searches a table with conjunction clauses. It returns the flow and the clauses behind it.
-func (t *table) conjunctive(c *Classifier, p, mask *packet.Flow) (int, []int) {
+func (t *table) conjunctive(c *Classifier, p *packet.Flow, e *examination) (int, []int) {
 	var hard *member
 	type candidate struct {
 		*tuple
@@ -293,10 +320,7 @@ func (t *table) conjunctive(c *Classifier, p, mask *packet.Flow) (int, []int) {
 		if hard != nil && hard.priority >= tu.top {
 			break
 		}
-		if mask != nil {
-			tu.pattern.AddTo(mask)
-		}
-		r, at := tu.find(p)
+		r, at := e.find(tu, p)
 		switch {
 		case r == nil:
 		case r.soft:
@@ -329,7 +353,7 @@ func (t *table) conjunctive(c *Classifier, p, mask *packet.Flow) (int, []int) {
 		for _, id := range c.complete(clauses) {
 			q := *p
 			q.Set(conjIDField, packet.Uint(uint64(id)))
-			if r := t.best(&q, mask, true); r != nil {
+			if r := t.best(&q, e.again(), true); r != nil {
 				return r.index, c.clausesOf(id, clauses)
 			}
 		}

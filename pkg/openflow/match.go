@@ -171,7 +171,9 @@ func (t Term) matches(p *packet.Flow) bool {
 		k, ok := packet.LookupKeyword(t.Keyword)
 		return ok && k.Is(p)
 	case t.Absent:
-		return p.Get(t.Field).IsZero()
+		return !p.Has(t.Field)
+	case t.Field.IsOption() && !p.Has(t.Field):
+		return false
 	case t.present():
 		return p.Has(t.Field)
 	case t.Port.Name != "" && t.Port.Number == 0:

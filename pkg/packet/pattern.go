@@ -100,3 +100,41 @@ func (p Pattern) AddTo(mask *Flow) {
 		binary.BigEndian.PutUint64(at, binary.BigEndian.Uint64(at)|w.bits)
 	}
 }
+
+// Layers are the parts of a flow that Open vSwitch compares one after the other: metadata, Ethernet, network, transport.
+const Layers = 4
+
+// layerBytes has, by layer, ones in the bytes of a flow that belong to it.
+var layerBytes = func() (layers [Layers][flowBytes]byte) {
+	for at := range flowBytes {
+		layer := 0
+		switch {
+		case at >= atCTNW && at < atCTProto:
+			layer = 2
+		case at >= atCTTP && at < atEth, at >= atTP && at < atTCPFlags, at >= atNDRes && at < atNSH:
+			layer = 3
+		case at >= atNW:
+			layer = 2
+		case at >= atEth:
+			layer = 1
+		}
+		layers[layer][at] = 0xff
+	}
+	return layers
+}()
+
+// Layer returns the pattern's bits in one layer.
+func (p Pattern) Layer(n int) Pattern {
+	var part Pattern
+	for _, w := range p.words {
+		if w.bits &= binary.BigEndian.Uint64(layerBytes[n][w.offset:]); w.bits != 0 {
+			part.words = append(part.words, w)
+		}
+	}
+	return part
+}
+
+// Join returns the bits of both patterns, which have none in common; a word may then come twice.
+func (p Pattern) Join(q Pattern) Pattern {
+	return Pattern{append(p.words[:len(p.words):len(p.words)], q.words...)}
+}

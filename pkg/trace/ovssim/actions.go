@@ -75,16 +75,18 @@ func (x *translation) action(o *op, last, bucket bool) bool {
 	case openflow.Pop:
 		x.pop(a.Dst)
 	case openflow.PushVLAN:
-		x.touch(outer, packet.Uint(0xffff))
+		x.touchTags(0)
 		x.packet.pushTag(a.EthType)
 	case openflow.PopVLAN:
-		x.touch(outer, packet.Uint(0xffff))
+		x.touchTags(1)
 		x.packet.popTag()
 	case openflow.DecTTL:
 		return x.decTTL(a)
 	case openflow.SetQueue:
+		x.touch(skbPriority, skbPriority.Mask())
 		x.packet.set(skbPriority, x.queuePriority(a.Queue))
 	case openflow.PopQueue:
+		x.touch(skbPriority, skbPriority.Mask())
 		if x.packet.number(skbPriority) != x.priority {
 			x.packet.set(skbPriority, x.priority)
 			x.detail("queue = %s", packet.Uint(x.priority).Hex())
@@ -154,13 +156,21 @@ func (x *translation) resubmitAction(a openflow.Resubmit, last bool) {
 }
 
 func (x *translation) setField(f *packet.Field, v, mask packet.Value) {
-	if !x.packet.Meets(f.Needs) {
+	if !x.meets(f) {
 		x.warn("unmet prerequisites for %s, set_field ignored", f.Name)
 		return
 	}
 	x.touch(f, mask)
 	x.packet.SetMasked(f, v, mask)
 	x.tagged()
+}
+
+// touchTags marks the tags from one on as examined.
+func (x *translation) touchTags(first int) {
+	tags := []*packet.Field{outer, inner}
+	for _, f := range tags[min(first, x.packet.tags()):x.packet.tags()] {
+		x.touch(f, f.Mask())
+	}
 }
 
 // tagged sets the type of VLAN tags that were created by writing a field.
@@ -175,9 +185,9 @@ func (x *translation) tagged() {
 }
 
 func (x *translation) move(a openflow.Move) {
-	if x.packet.Meets(a.Src.Field.Needs) && x.packet.Meets(a.Dst.Field.Needs) {
-		x.touchPart(a.Src)
-		x.touchPart(a.Dst)
+	if x.meets(a.Dst.Field) && x.meets(a.Src.Field) {
+		x.touch(a.Src.Field, a.Src.Field.Mask())
+		x.touch(a.Dst.Field, a.Dst.Field.Mask())
 		a.Dst.Set(&x.packet.Flow, a.Src.Get(&x.packet.Flow))
 		x.tagged()
 	}
@@ -229,6 +239,7 @@ func (x *translation) modify(a openflow.Modify) {
 		}
 	case "mod_tp_src", "mod_tp_dst":
 		if p.ip() && !p.laterFragment() {
+			x.touch(nwProto, nwProto.Mask())
 			x.touch(a.Field, a.Field.Mask())
 			p.Set(a.Field, a.Value)
 		}

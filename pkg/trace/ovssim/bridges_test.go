@@ -136,15 +136,14 @@ type shown struct {
 }
 
 type bridgeComparison struct {
-	t       *testing.T
-	lab     *lab.Lab
-	host    ovssim.Host
-	number  uint64
-	scores  map[string]*bridgeScore
-	shown   map[string]*shown
-	refused map[string]int
-	died    int
-	last    string // what was asked last
+	t      *testing.T
+	lab    *lab.Lab
+	host   ovssim.Host
+	number uint64
+	scores map[string]*bridgeScore
+	shown  map[string]*shown
+	died   int
+	last   string // what was asked last
 }
 
 // onlyBridges is a host with the drawn bridges alone.
@@ -160,10 +159,11 @@ func (h onlyBridges) Dump(ctx context.Context, bridge string, kind node.DumpKind
 var badLine = regexp.MustCompile(`ovs-ofctl: -:(\d+): (.*)`)
 
 // load writes flows and groups into the bridge and returns the flows that ovs-ofctl and the switch accepted.
-func (c *bridgeComparison) load(b *drawnBridge) (flows []string) {
+func (c *bridgeComparison) load(b *drawnBridge) (flows []string, ok bool) {
 	for _, kind := range []string{"del-flows", "del-groups"} {
 		if out, err := c.run(newVersions, "", kind, "br-draw"); err != nil {
-			c.t.Fatal(out, err, "after\n"+c.last)
+			c.last += out
+			return nil, false
 		}
 	}
 	for len(b.groups) > 0 {
@@ -179,7 +179,7 @@ func (c *bridgeComparison) load(b *drawnBridge) (flows []string) {
 		i, _ := strconv.Atoi(m[1])
 		b.groups = slices.Delete(b.groups, i-1, i)
 	}
-	return c.add(b.flows)
+	return c.add(b.flows), true
 }
 
 const newVersions = "OpenFlow13,OpenFlow15"
@@ -221,13 +221,13 @@ func (c *bridgeComparison) add(flows []string) []string {
 }
 
 func (c *bridgeComparison) refuse(flow, why string) {
-	if c.refused == nil {
-		c.refused = map[string]int{}
+	if m := reason.FindString(why); m != "" {
+		why = m
 	}
-	if c.refused[why]++; c.refused[why] == 1 {
-		c.t.Logf("ovs-ofctl refuses %s: %s", flow, why)
-	}
+	c.show("ovs-ofctl or the switch refuses: "+why, len(flow), flow)
 }
+
+var reason = regexp.MustCompile("OFP[A-Z]+_[A-Z_]+")
 
 func (c *bridgeComparison) bridge(b *drawnBridge) {
 	s := c.scores[b.kind]
@@ -236,10 +236,17 @@ func (c *bridgeComparison) bridge(b *drawnBridge) {
 		c.scores[b.kind] = s
 	}
 	s.bridges++
-	flows := c.load(b)
+	flows, ok := c.load(b)
+	if !ok {
+		c.show("the switch ended while flows were added", len(b.flows), strings.Join(b.flows, "\n"))
+		c.revive()
+		return
+	}
 	source, errs := ovssim.Read(c.t.Context(), c.host)
 	if source == nil {
-		c.t.Fatal(errs)
+		c.show("the switch ended before its dump", len(flows), strings.Join(flows, "\n")+fmt.Sprint(errs))
+		c.revive()
+		return
 	}
 	if !slices.ContainsFunc(source.Bridges, func(b ovssim.BridgeSource) bool { return b.Name == "br-draw" }) {
 		c.show("the dump could not be read", 1, fmt.Sprint(errs))
@@ -460,6 +467,10 @@ func megaflowBits(text string) map[string]packet.Value {
 				name, mask = "vlan_tci", packet.Uint(0xf000)
 			case "recirc_id":
 				continue
+			case "tun_flags":
+				mask = mask.And(packet.Uint(0xf))
+			case "nw_tos":
+				mask = packet.Uint(0xfc)
 			}
 			bits[name] = bits[name].Or(mask)
 		}

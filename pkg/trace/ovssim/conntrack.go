@@ -14,7 +14,6 @@ func (x *translation) conntrack(a openflow.CT, inside []op, last bool) {
 	zone := a.Zone
 	if a.ZoneSrc != nil {
 		zone = uint16(a.ZoneSrc.Get(&x.packet.Flow).Lo)
-		x.touchPart(*a.ZoneSrc)
 	}
 	x.commit()
 	mark, label := x.mask.Get(ctMark), x.mask.Get(ctLabel)

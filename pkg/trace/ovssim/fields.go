@@ -8,6 +8,7 @@ import (
 var (
 	inPort       = packet.MustField("in_port")
 	metadata     = packet.MustField("metadata")
+	conjID       = packet.MustField("conj_id")
 	recircID     = packet.MustField("recirc_id")
 	dpHash       = packet.MustField("dp_hash")
 	skbPriority  = packet.MustField("skb_priority")

@@ -1,56 +1,206 @@
 package ovssim
 
 import (
+	"strconv"
+
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
-// megaflow estimates which packets share the fate of this one: those equal to it in all bits that were examined.
+// megaflow returns which packets share the fate of this one: those equal to it in all bits that were examined.
 func (x *translation) megaflow(start *packet.Flow) string {
-	if start.Meets(packet.NeedsIP) {
-		x.touch(nwFrag, nwFrag.Mask())
+	w := megaflowWriter{start: start, mask: &x.mask}
+	for _, f := range []*packet.Field{pktMark, recircID, dpHash, conjID, skbPriority, ctState, ctZone, ctMark, ctLabel} {
+		w.add(f)
 	}
-	var room [512]byte
-	b := append(room[:0], "recirc_id="...)
-	b = append(b, start.Get(recircID).Hex()...)
-	add := func(f *packet.Field) {
-		m := x.mask.Get(f)
-		if !m.IsZero() && start.Meets(f.Needs) {
-			b = append(append(append(b, ','), f.Label()...), '=')
-			b = f.AppendMatch(b, start.Get(f).And(m), m)
+	if start.Meets(packet.NeedsCT) {
+		for _, f := range ctTuple {
+			w.add(f)
 		}
 	}
-	for _, f := range []*packet.Field{dpHash, pktMark, ctState, ctZone, ctMark, ctLabel} {
-		add(f)
-	}
-	b = append(b, ",eth"...)
-	kind := start.Kind()
-	if kind == "" {
-		x.mask.Set(ethType, ethType.Mask())
-		add(ethType)
+	kind := ""
+	if start.Meets(packet.NeedsEthernet) {
+		w.word("eth")
+		kind = w.kind()
 	} else {
-		b = append(append(b, ','), kind...)
+		w.add(packetType)
 	}
-	b = append(append(b, ",in_port="...), start.InPort().String()...)
-	if start.Get(outer).Bit(12) || !x.mask.Get(outer).IsZero() {
-		add(outer)
+	if kind != "" {
+		w.word(kind)
 	}
-	for _, f := range headers {
-		if f == nwTOS {
-			tos, ecn := x.mask.Get(nwTOS), x.mask.Get(nwECN)
-			x.mask.SetMasked(nwTOS, packet.Value{}, packet.Uint(3))
-			add(nwTOS)
-			x.mask.Set(nwTOS, tos)
-			if !ecn.IsZero() {
-				add(nwECN)
-			}
-			continue
+	if x.failure != "" { // Open vSwitch does not come to forget these
+		for i := range 32 {
+			w.add(packet.Reg(i))
 		}
-		add(f)
 	}
-	return string(b)
+	for _, f := range tunnelHeaders {
+		w.add(f)
+	}
+	for i := range 64 {
+		if f := packet.TunMetadata(i); x.mask.HasOption(i) {
+			switch {
+			case !start.HasOption(i):
+				w.word(f.Name + "=NP")
+			case x.mask.Get(f).IsZero():
+				w.word(f.Name)
+			default:
+				w.add(f)
+			}
+		}
+	}
+	if x.failure != "" {
+		w.add(metadata)
+	}
+	w.word("in_port=" + start.InPort().String())
+	w.vlan(outer, "")
+	if !x.mask.Get(outer).IsZero() {
+		w.vlan(inner, "1")
+	}
+	if start.Meets(packet.NeedsEthernet) {
+		w.add(ethSrc)
+		w.add(ethDst)
+		if kind == "" {
+			w.add(ethType)
+		}
+	}
+	_, proto := kinds[kind]
+	for _, f := range headers {
+		switch {
+		case f == nwProto && proto:
+		case f == nwTOS:
+			if m := x.mask.Get(nwTOS).Lo &^ 3; m != 0 && start.Meets(packet.NeedsIP) {
+				w.word("nw_tos=" + strconv.FormatUint(start.Get(nwTOS).Lo&^3, 10))
+			}
+		default:
+			w.add(f)
+		}
+	}
+	return string(w.b)
 }
 
+// A megaflowWriter writes the bits of a flow that a mask has.
+type megaflowWriter struct {
+	start, mask *packet.Flow
+	b           []byte
+}
+
+func (w *megaflowWriter) word(s string) {
+	if len(w.b) > 0 {
+		w.b = append(w.b, ',')
+	}
+	w.b = append(w.b, s...)
+}
+
+func (w *megaflowWriter) add(f *packet.Field) {
+	m := w.mask.Get(f)
+	if m.IsZero() || !w.start.Meets(f.Needs) {
+		return
+	}
+	w.word(f.Label())
+	w.b = append(w.b, '=')
+	w.b = f.AppendMatch(w.b, w.start.Get(f).And(m), m)
+}
+
+// kinds are the keywords that say the IP protocol, too.
+var kinds = map[string]bool{"tcp": true, "tcp6": true, "udp": true, "udp6": true, "sctp": true, "sctp6": true, "icmp": true, "icmp6": true}
+
+// kind returns the keyword for what was examined; "" if there is none.
+func (w *megaflowWriter) kind() string {
+	p := *w.start
+	if w.mask.Get(nwProto).IsZero() {
+		p.Set(nwProto, packet.Value{})
+	}
+	return p.Kind()
+}
+
+// vlan writes the bits of a tag: as a VLAN if there is one and its fields count as a whole.
+func (w *megaflowWriter) vlan(f *packet.Field, ending string) {
+	m, tci := w.mask.Get(f).Lo, w.start.Get(f).Lo
+	vid, priority := m&0xfff, m&0xe000
+	switch {
+	case m == 0:
+	case m&tagPresent != 0 && tci&tagPresent != 0 && (vid == 0 || vid == 0xfff) && (priority == 0 || priority == 0xe000) && vid|priority != 0:
+		if vid != 0 {
+			w.word("dl_vlan" + ending + "=" + strconv.FormatUint(tci&0xfff, 10))
+		}
+		if priority != 0 {
+			w.word("dl_vlan_pcp" + ending + "=" + strconv.FormatUint(tci>>13, 10))
+		}
+	default:
+		w.add(f)
+	}
+}
+
+var (
+	ctTuple       = fields("ct_nw_src", "ct_nw_dst", "ct_ipv6_src", "ct_ipv6_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst")
+	tunnelHeaders = fields("tun_id", "tun_src", "tun_dst", "tun_ipv6_src", "tun_ipv6_dst", "tun_gbp_id", "tun_gbp_flags", "tun_tos", "tun_ttl",
+		"tun_erspan_ver", "tun_erspan_idx", "tun_erspan_dir", "tun_erspan_hwid", "tun_gtpu_flags", "tun_gtpu_msgtype", "tun_flags")
+)
+
 // headers are the packet fields that a megaflow may match, in print order.
-var headers = []*packet.Field{ethSrc, ethDst, packet.MustField("arp_spa"), packet.MustField("arp_tpa"), ipSrc, ipDst, ipv6Src, ipv6Dst, ipv6Label, arpOp, arpSHA, arpTHA,
-	nwTOS, nwTTL, nwFrag, mplsLabel, mplsTC, mplsTTL, mplsBOS, icmpType, icmpCode, packet.MustField("icmpv6_type"), packet.MustField("icmpv6_code"),
-	ndTarget, packet.MustField("nd_sll"), packet.MustField("nd_tll"), tpSrc, tpDst, packet.MustField("udp_src"), packet.MustField("udp_dst"), packet.MustField("sctp_src"), packet.MustField("sctp_dst"), tcpFlags}
+var headers = fields("arp_spa", "arp_tpa", "ip_src", "ip_dst", "ipv6_src", "ipv6_dst", "ipv6_label", "arp_op", "arp_sha", "arp_tha",
+	"nw_proto", "nw_tos", "nw_ecn", "nw_ttl", "mpls_label", "mpls_tc", "mpls_ttl", "mpls_bos", "mpls_lse1", "mpls_lse2", "ip_frag",
+	"nsh_flags", "nsh_ttl", "nsh_mdtype", "nsh_np", "nsh_spi", "nsh_si", "nsh_c1", "nsh_c2", "nsh_c3", "nsh_c4",
+	"icmp_type", "icmp_code", "icmpv6_type", "icmpv6_code", "nd_target", "nd_sll", "nd_tll", "tcp_src", "tcp_dst", "udp_src", "udp_dst", "sctp_src", "sctp_dst", "tcp_flags")
+
+func fields(names ...string) []*packet.Field {
+	list := make([]*packet.Field, len(names))
+	for i, name := range names {
+		list[i] = packet.MustField(name)
+	}
+	return list
+}
+
+// received marks what is examined of every packet.
+func (x *translation) received() {
+	p := &x.packet
+	x.touch(recircID, recircID.Mask())
+	x.touch(ethType, ethType.Mask())
+	if p.ip() {
+		x.touch(nwFrag, nwFrag.Mask())
+	}
+	if p.destination().IsUnspecified() {
+		return
+	}
+	x.touch(tunID, tunID.Mask())
+	src, dst := tunSrc, tunDst
+	if p.Get(tunDst).IsZero() {
+		src, dst = tunIPv6Src, tunIPv6Dst
+	}
+	x.touch(src, src.Mask())
+	x.touch(dst, dst.Mask())
+	x.touch(tunFlags, packet.Uint(flagFragment|flagChecksum|flagKey))
+	x.touch(tunTOS, tunTOS.Mask())
+	if p.ip() && p.number(tunTOS)&3 == 3 {
+		x.touch(nwTOS, packet.Uint(3))
+	}
+}
+
+// forget clears the bits that the datapath does not match, and marks others that it needs with them.
+func (x *translation) forget() {
+	x.mask.Set(conjID, packet.Value{})
+	for _, tag := range []*packet.Field{outer, inner} {
+		if !x.mask.Get(tag).IsZero() {
+			x.touch(tag, packet.Uint(tagPresent))
+		}
+	}
+}
+
+// meets reports whether the packet meets a field's prerequisites, which are examined by that.
+func (x *translation) meets(f *packet.Field) bool {
+	p := &x.packet
+	switch f.Needs {
+	case packet.NeedsVLAN:
+		x.touch(outer, outer.Mask())
+	case packet.NeedsTCP, packet.NeedsUDP, packet.NeedsSCTP, packet.NeedsICMPv4, packet.NeedsICMPv6, packet.NeedsND, packet.NeedsNDSolicit, packet.NeedsNDAdvert:
+		if p.ip() {
+			x.touch(nwProto, nwProto.Mask())
+		}
+		if f.Needs >= packet.NeedsND && p.Meets(packet.NeedsICMPv6) {
+			x.touch(tpDst, tpDst.Mask())
+			if p.number(tpDst) == 0 {
+				x.touch(tpSrc, tpSrc.Mask())
+			}
+		}
+	}
+	return p.Meets(f.Needs)
+}

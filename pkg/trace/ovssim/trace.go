@@ -163,6 +163,7 @@ func (t *tracer) pass(r *resumption) {
 	x.priority = r.packet.number(skbPriority)
 	x.base.ClearTunnel()
 	x.packet.set(actsetOutput, packet.PortUnset)
+	x.received()
 	x.begin(r)
 	final := x.packet.Flow
 	final.Set(actsetOutput, packet.Value{})
@@ -171,6 +172,9 @@ func (t *tracer) pass(r *resumption) {
 		p.Final, p.FinalText = p.Flow, "unchanged"
 	} else {
 		p.Final, p.FinalText = &final, final.Trace()
+	}
+	if x.failure == "" {
+		x.forget()
 	}
 	p.Megaflow = x.megaflow(&start)
 	p.DatapathActions = "drop"
