@@ -19,6 +19,7 @@ import (
 type Classifier struct {
 	flows  []FlowEntry
 	tables [256]*table
+	plain  bool // no tries
 }
 
 type table struct {
@@ -210,7 +211,7 @@ func (m Match) compile() (value, mask packet.Flow, rest []Term) {
 		case t.Absent, t.present(), t.Field.IsOption(), t.Port.Name != "" && t.Port.Number == 0:
 			rest = append(rest, t)
 		default:
-			set(t.Field, t.Value, t.Mask)
+			set(t.Field, t.Value, t.Field.Decides(t.Mask))
 		}
 	}
 	return value, mask, rest

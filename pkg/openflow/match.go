@@ -179,7 +179,8 @@ func (t Term) matches(p *packet.Flow) bool {
 	case t.Port.Name != "" && t.Port.Number == 0:
 		return p.InPort().Name == t.Port.Name
 	}
-	return p.Get(t.Field).And(t.Mask) == t.Value.And(t.Mask)
+	mask := t.Field.Decides(t.Mask)
+	return p.Get(t.Field).And(mask) == t.Value.And(mask)
 }
 
 // Key is equal for matches of the same bits with the same values, however they are written.

@@ -26,6 +26,12 @@ var trieFields = [...]struct {
 	{packet.MustField("ip_dst"), packet.NeedsIPv4}, {packet.MustField("ip_src"), packet.NeedsIPv4},
 }
 
+// WithoutTries returns a classifier that looks into layers, but has no tries: like that of tunnel ports.
+func (c *Classifier) WithoutTries() *Classifier {
+	c.plain = true
+	return c
+}
+
 var (
 	srcPortField = packet.MustField("tcp_src")
 	dstPortField = packet.MustField("tcp_dst")
@@ -44,6 +50,9 @@ func (t *table) prepare(c *Classifier) {
 	for _, tu := range t.tuples {
 		_, mask, _ := c.flows[tu.members[0].index].Match.compile()
 		for i, f := range trieFields {
+			if c.plain {
+				break
+			}
 			tu.prefixes[i] = prefixLength(mask.Get(f.field), f.field.Bits)
 		}
 		tu.portMask = uint32(mask.Get(srcPortField).Lo<<16 | mask.Get(dstPortField).Lo)

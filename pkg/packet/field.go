@@ -103,6 +103,14 @@ func (f *Field) IsOption() bool { return f.tun != 0 }
 // Mask returns a mask of all of the field's bits.
 func (f *Field) Mask() Value { return f.ones }
 
+// Decides returns the bits of a mask that count: nw_tos is written as eight bits, of which the two of nw_ecn do not.
+func (f *Field) Decides(mask Value) Value {
+	if f == tosField {
+		return mask.AndNot(Uint(3))
+	}
+	return mask
+}
+
 // String returns the field's name.
 func (f *Field) String() string { return f.Name }
 

@@ -103,7 +103,7 @@ func (p *Flow) term(key, value string, hasValue bool) error {
 	if flags := f.Format == CTState || f.Format == TCPFlags || f.Format == TunnelFlags; mask != f.Mask() && !flags && f.Format != Frag {
 		return &SyntaxError{Text: value, Msg: "mask not allowed in a flow"}
 	}
-	p.Set(f, v)
+	p.SetMasked(f, v, f.Decides(f.Mask()))
 	return nil
 }
 

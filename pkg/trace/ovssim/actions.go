@@ -186,8 +186,8 @@ func (x *translation) tagged() {
 
 func (x *translation) move(a openflow.Move) {
 	if x.meets(a.Dst.Field) && x.meets(a.Src.Field) {
-		x.touch(a.Src.Field, a.Src.Field.Mask())
-		x.touch(a.Dst.Field, a.Dst.Field.Mask())
+		x.touchPart(a.Src)
+		x.touchPart(a.Dst)
 		a.Dst.Set(&x.packet.Flow, a.Src.Get(&x.packet.Flow))
 		x.tagged()
 	}
@@ -234,6 +234,7 @@ func (x *translation) modify(a openflow.Modify) {
 		}
 	case "mod_nw_tos":
 		if p.ip() {
+			x.touch(nwProto, nwProto.Mask())
 			x.touch(nwTOS, packet.Uint(0xfc))
 			p.SetMasked(nwTOS, a.Value, packet.Uint(0xfc))
 		}
@@ -245,6 +246,9 @@ func (x *translation) modify(a openflow.Modify) {
 		}
 	default:
 		if p.Meets(a.Field.Needs) {
+			if a.Field.Needs >= packet.NeedsIPv4 && a.Field.Needs <= packet.NeedsIP {
+				x.touch(nwProto, nwProto.Mask())
+			}
 			x.touch(a.Field, a.Field.Mask())
 			p.Set(a.Field, a.Value)
 		}
@@ -252,10 +256,11 @@ func (x *translation) modify(a openflow.Modify) {
 }
 
 func (x *translation) decTTL(a openflow.DecTTL) bool {
+	x.touch(nwTTL, nwTTL.Mask())
+	x.touch(nwProto, nwProto.Mask())
 	if !x.packet.ip() {
 		return true
 	}
-	x.touch(nwTTL, nwTTL.Mask())
 	if ttl := x.packet.number(nwTTL); ttl > 1 {
 		x.packet.set(nwTTL, ttl-1)
 		return true

@@ -131,6 +131,8 @@ func (x *translation) commitSet(name string, parts []part) bool {
 func (p part) print(v, mask packet.Value) string {
 	v = v.And(mask)
 	switch {
+	case (p.field.Format == packet.IPv4 || p.field.Format == packet.IPv6) && mask != p.field.Mask():
+		return p.field.Print(v) + "/" + p.field.Print(mask)
 	case !p.hex:
 		return p.field.PrintMasked(v, mask)
 	case mask == p.field.Mask():
@@ -148,6 +150,8 @@ func (x *translation) commitVLAN() {
 	}
 	for ; have > same; have-- {
 		x.emit("pop_vlan")
+		tag := []*packet.Field{outer, inner}[have-1]
+		x.touch(tag, tag.Mask())
 		x.base.popTag()
 	}
 	for i := want - same - 1; i >= 0; i-- {

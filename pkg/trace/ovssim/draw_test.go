@@ -426,7 +426,7 @@ func (g *drawing) packet() (text string, next []string) {
 	case "arp":
 		terms = append(terms, "arp_op="+g.one("1", "2"), "arp_spa="+g.ip(), "arp_tpa="+g.ip(), "arp_sha="+g.mac())
 	case "mpls":
-		terms = append(terms, "mpls_label="+g.one("16", "17"), "mpls_bos="+g.one("1", "1", "0"), "mpls_ttl="+g.one("64", "1"))
+		terms = append(terms, "mpls_label="+g.one("16", "17"), "mpls_bos=1", "mpls_ttl="+g.one("64", "1"))
 	}
 	switch kind {
 	case "tcp", "tcp6":

@@ -133,14 +133,18 @@ func (p *frame) labels() []uint32 {
 	if !p.mpls() {
 		return nil
 	}
-	var list []uint32
-	for _, e := range p.entries() {
-		list = append(list, e)
+	entries := p.entries()
+	for i, e := range entries {
 		if e&bottom != 0 {
-			return list
+			return entries[:i+1]
 		}
 	}
-	return list
+	for i, e := range entries {
+		if e == 0 {
+			return entries[:i]
+		}
+	}
+	return entries[:]
 }
 
 // bottom marks the last entry of an MPLS label stack.

@@ -341,13 +341,17 @@ func sequence(t *openflow.Trace) []string {
 
 var recirculation = regexp.MustCompile(`recirc\(0x[0-9a-f]+\)|recirc_id=[0-9]+|meter\([0-9]+\)`)
 
+// continuation is where a packet for the controller would go on.
+var continuation = regexp.MustCompile(`recirc_id=[0-9]+`)
+
 // normalized is the datapath actions of all passes, with recirculations and
 // meters, of which the datapath has its own numbers, numbered as they appear.
 func normalized(t *openflow.Trace) string {
 	ids := map[string]string{}
 	var lines []string
 	for _, p := range t.Passes {
-		lines = append(lines, recirculation.ReplaceAllStringFunc(p.DatapathActions, func(s string) string {
+		actions := continuation.ReplaceAllString(p.DatapathActions, "recirc_id=#")
+		lines = append(lines, recirculation.ReplaceAllStringFunc(actions, func(s string) string {
 			i := strings.IndexAny(s, "(=")
 			n, _ := strconv.ParseUint(strings.TrimRight(s[i+1:], ")"), 0, 32)
 			id := fmt.Sprint(s[:5], n)

@@ -67,8 +67,15 @@ func (x *translation) megaflow(start *packet.Flow) string {
 		switch {
 		case f == nwProto && proto:
 		case f == nwTOS:
-			if m := x.mask.Get(nwTOS).Lo &^ 3; m != 0 && start.Meets(packet.NeedsIP) {
+			if m := x.mask.Get(nwTOS).Lo &^ 3; m != 0 {
 				w.word("nw_tos=" + strconv.FormatUint(start.Get(nwTOS).Lo&^3, 10))
+			}
+		case f == nwProto && start.Meets(packet.NeedsARP):
+		case f == nwProto || f == nwTTL || f == nwECN:
+			w.always(f)
+		case f == tpSrc || f == tpDst:
+			if !start.Meets(packet.NeedsICMPv4) && !start.Meets(packet.NeedsICMPv6) {
+				w.always(f)
 			}
 		default:
 			w.add(f)
@@ -92,7 +99,15 @@ func (w *megaflowWriter) word(s string) {
 
 func (w *megaflowWriter) add(f *packet.Field) {
 	m := w.mask.Get(f)
-	if m.IsZero() || !w.start.Meets(f.Needs) {
+	if !m.IsZero() && w.start.Meets(f.Needs) {
+		w.always(f)
+	}
+}
+
+// always writes a field even if the packet has none.
+func (w *megaflowWriter) always(f *packet.Field) {
+	m := w.mask.Get(f)
+	if m.IsZero() {
 		return
 	}
 	w.word(f.Label())
@@ -140,7 +155,7 @@ var (
 var headers = fields("arp_spa", "arp_tpa", "ip_src", "ip_dst", "ipv6_src", "ipv6_dst", "ipv6_label", "arp_op", "arp_sha", "arp_tha",
 	"nw_proto", "nw_tos", "nw_ecn", "nw_ttl", "mpls_label", "mpls_tc", "mpls_ttl", "mpls_bos", "mpls_lse1", "mpls_lse2", "ip_frag",
 	"nsh_flags", "nsh_ttl", "nsh_mdtype", "nsh_np", "nsh_spi", "nsh_si", "nsh_c1", "nsh_c2", "nsh_c3", "nsh_c4",
-	"icmp_type", "icmp_code", "icmpv6_type", "icmpv6_code", "nd_target", "nd_sll", "nd_tll", "tcp_src", "tcp_dst", "udp_src", "udp_dst", "sctp_src", "sctp_dst", "tcp_flags")
+	"icmp_type", "icmp_code", "icmpv6_type", "icmpv6_code", "nd_target", "nd_sll", "nd_tll", "tcp_src", "tcp_dst", "tcp_flags")
 
 func fields(names ...string) []*packet.Field {
 	list := make([]*packet.Field, len(names))
@@ -176,14 +191,36 @@ func (x *translation) received() {
 }
 
 // forget clears the bits that the datapath does not match, and marks others that it needs with them.
-func (x *translation) forget() {
+func (x *translation) forget(start *packet.Flow) {
 	x.mask.Set(conjID, packet.Value{})
+	if start.Get(tunDst).IsZero() && start.Get(tunIPv6Dst).IsZero() {
+		x.mask.ClearTunnel()
+	}
+	if !start.Meets(packet.NeedsMPLS) {
+		for _, f := range mplsFields {
+			x.mask.Set(f, packet.Value{})
+		}
+	}
 	for _, tag := range []*packet.Field{outer, inner} {
-		if !x.mask.Get(tag).IsZero() {
+		switch {
+		case !start.Get(tag).Bit(12):
+			x.mask.Set(tag, packet.Value{})
+		case !x.mask.Get(tag).IsZero():
 			x.touch(tag, packet.Uint(tagPresent))
 		}
 	}
+	if start.Meets(packet.NeedsICMPv4) || start.Meets(packet.NeedsICMPv6) {
+		for _, f := range []*packet.Field{tpSrc, tpDst} {
+			x.mask.Set(f, x.mask.Get(f).And(packet.Uint(0xff)))
+		}
+	}
+	if start.Get(nwFrag).Bit(1) {
+		x.mask.Set(tpSrc, packet.Value{})
+		x.mask.Set(tpDst, packet.Value{})
+	}
 }
+
+var mplsFields = []*packet.Field{mplsLabel, mplsTC, mplsBOS, mplsTTL, mplsLSE1, mplsLSE2}
 
 // meets reports whether the packet meets a field's prerequisites, which are examined by that.
 func (x *translation) meets(f *packet.Field) bool {

@@ -69,7 +69,10 @@ func (x *translation) bundleAction(a openflow.Other, last, bucket bool) {
 	if len(settings) < 4 {
 		return
 	}
-	hash := x.hashed(settings[0], settings[1])
+	hash := uint32(0)
+	if settings[2] == "hrw" {
+		hash = x.hashed(settings[0], settings[1])
+	}
 	best := uint32(0)
 	for i, id := range members {
 		p := x.bridge.find(id)
@@ -184,9 +187,28 @@ func (x *translation) enqueue(a openflow.Other, last bool) {
 	x.packet.set(skbPriority, was)
 }
 
+// countLabels returns the packet's labels; where they end is examined.
+func (x *translation) countLabels() []uint32 {
+	have := x.packet.labels()
+	if !x.packet.mpls() {
+		return nil
+	}
+	for i, f := range []*packet.Field{mplsBOS, mplsLSE1, mplsLSE2} {
+		if i > 0 && x.packet.entries()[i-1]&bottom != 0 {
+			break
+		}
+		if i == 0 {
+			x.touch(f, f.Mask())
+		} else {
+			x.touch(f, packet.Uint(bottom))
+		}
+	}
+	return have
+}
+
 func (x *translation) pushMPLS(a openflow.Other) {
 	p := &x.packet
-	have := p.labels()
+	have := x.countLabels()
 	if len(have) == 0 {
 		x.commit()
 	} else if len(have) >= maxLabels {
@@ -197,10 +219,20 @@ func (x *translation) pushMPLS(a openflow.Other) {
 	switch {
 	case len(have) > 0:
 		first = have[0] &^ bottom
+		for _, f := range mplsFields[:4] {
+			x.touch(f, f.Mask())
+		}
 	case p.ip():
-		first = bottom | uint32(p.number(nwTTL))
+		x.touch(nwTOS, packet.Uint(0xfc))
+		x.touch(nwTTL, nwTTL.Mask())
+		first = bottom | uint32(p.number(nwTOS)>>2&7)<<9
+		if first |= uint32(p.number(nwTTL)); first&0xff == 0 {
+			first |= 64
+		}
+		if p.number(ethType) == packet.EthIPv6 {
+			first |= 2 << 12
+		}
 	}
-	x.touch(ethType, ethType.Mask())
 	var list [maxLabels]uint32
 	copy(list[:], append([]uint32{first}, have...))
 	if len(have) == 0 { // the payload is no longer known
@@ -220,14 +252,15 @@ func (x *translation) clearNetwork() {
 
 func (x *translation) popMPLS(a openflow.Other) {
 	p := &x.packet
-	have := p.labels()
+	have := x.countLabels()
 	if len(have) == 0 {
 		return
 	}
-	next := numberOf(a)
-	if len(have) > 1 && !isMPLS(next) {
-		return
+	for i := range have[1:] {
+		f := []*packet.Field{mplsLSE1, mplsLSE2}[i]
+		x.touch(f, f.Mask())
 	}
+	next := numberOf(a)
 	var list [maxLabels]uint32
 	copy(list[:], have[1:])
 	p.setEntries(list)

@@ -60,7 +60,8 @@ type Switch struct {
 	names       bool
 	routes      []route
 	neighbours  []neighbour
-	tunnelPorts []tunnelPort
+	tunnelPorts []string             // numbers in the datapath, by the flow that finds them
+	arriving    *openflow.Classifier // finds the tunnel port of a packet
 }
 
 type bridge struct {
@@ -123,7 +124,8 @@ type bundle struct {
 
 // NewSwitch prepares a switch.
 func NewSwitch(s Source) *Switch {
-	sw := &Switch{names: s.Names, routes: parseRoutes(s.Routes), neighbours: parseNeighbours(s.Neighbours), tunnelPorts: parseTunnelPorts(s.TunnelPorts)}
+	sw := &Switch{names: s.Names, routes: parseRoutes(s.Routes), neighbours: parseNeighbours(s.Neighbours)}
+	sw.tunnelPorts, sw.arriving = parseTunnelPorts(s.TunnelPorts)
 	numbers := map[string]string{} // in the datapath, by bridge and name
 	if !s.Names {
 		for _, p := range openflow.ParseDatapathPorts(s.Datapath) {
@@ -443,14 +445,9 @@ func parseNeighbours(text string) []neighbour {
 	return list
 }
 
-// A tunnelPort is a line of tnl/ports/show -v: matching packets are decapsulated.
-type tunnelPort struct {
-	number string // in the datapath
-	match  openflow.Match
-}
-
-func parseTunnelPorts(text string) []tunnelPort {
-	var list []tunnelPort
+// parseTunnelPorts reads tnl/ports/show -v: a packet that matches a line is decapsulated.
+func parseTunnelPorts(text string) (numbers []string, arriving *openflow.Classifier) {
+	var flows []openflow.FlowEntry
 	for line := range strings.Lines(text) {
 		head, fields, ok := strings.Cut(strings.TrimSpace(line), " : ")
 		name, number, both := strings.Cut(strings.TrimSuffix(head, ")"), " (")
@@ -462,10 +459,11 @@ func parseTunnelPorts(text string) []tunnelPort {
 			continue
 		}
 		if m, err := openflow.ParseMatch(strings.Join(tunnelTerms(attrs), ",")); err == nil {
-			list = append(list, tunnelPort{number, m})
+			numbers = append(numbers, number)
+			flows = append(flows, openflow.FlowEntry{Match: m})
 		}
 	}
-	return list
+	return numbers, openflow.NewClassifier(flows).WithoutTries()
 }
 
 // tunnelTerms returns the match terms for a packet's attributes.

@@ -174,7 +174,7 @@ func (t *tracer) pass(r *resumption) {
 		p.Final, p.FinalText = &final, final.Trace()
 	}
 	if x.failure == "" {
-		x.forget()
+		x.forget(&start)
 	}
 	p.Megaflow = x.megaflow(&start)
 	p.DatapathActions = "drop"

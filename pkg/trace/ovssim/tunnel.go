@@ -449,12 +449,18 @@ func (sw *Switch) neighbour(addr netip.Addr, bridge string) (string, bool) {
 // terminates returns the datapath's tunnel port that accepts the packet when it is sent to a port of the host; "" if
 // none does.
 func (x *translation) terminates(p *port) string {
-	if !x.bridge.native || !p.addressed {
+	// A device that is up has a link-local address, unless somebody took it away.
+	if !x.bridge.native || !p.addressed && !p.live {
 		return ""
 	}
-	for _, t := range x.sw.tunnelPorts {
-		if t.match.Matches(&x.packet.Flow) {
-			return t.number
+	if i, _ := x.sw.arriving.Lookup(0, &x.packet.Flow, &x.mask); i >= 0 && p.addressed {
+		return x.sw.tunnelPorts[i]
+	}
+	if x.packet.number(ethType) == packet.EthARP { // the other end of a tunnel may speak
+		x.touch(ipSrc, ipSrc.Mask())
+		x.touch(ipDst, ipDst.Mask())
+		if x.packet.Get(ipSrc) == x.packet.Get(ipDst) {
+			x.touch(arpSHA, arpSHA.Mask())
 		}
 	}
 	return ""
