@@ -98,7 +98,7 @@ func (c *cursor) word() (word, error) {
 		w.name = c.text[start:c.pos]
 		return w, err
 	}
-	for c.pos < len(c.text) && strings.IndexByte(":(), \t\r\n", c.text[c.pos]) < 0 {
+	for c.pos < len(c.text) && strings.IndexByte(":=(), \t\r\n", c.text[c.pos]) < 0 {
 		c.pos++
 	}
 	w.name = c.text[start:c.pos]
@@ -109,7 +109,7 @@ func (c *cursor) word() (word, error) {
 		return w, nil
 	}
 	switch c.text[c.pos] {
-	case ':':
+	case ':', '=':
 		c.pos++
 		w.form, w.bodyAt = formColon, c.base+c.pos
 		body, err := c.until(", \t\r\n")

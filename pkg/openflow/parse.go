@@ -73,6 +73,9 @@ func (w word) action(depth int) (Action, error) {
 	case "ct(":
 		return w.ct(depth)
 	}
+	if read, plain := w.otherwise(); read != nil {
+		return read(plain)
+	}
 	if field, ok := modifies[w.name]; ok && w.form != formBare && w.dst == "" {
 		return w.modify(field)
 	}
@@ -82,6 +85,27 @@ func (w word) action(depth int) (Action, error) {
 		}
 	}
 	return w.other(depth)
+}
+
+// otherwise returns the reader of an action that is written with parentheses where ovs-ofctl(8) prints a colon, or with
+// empty ones where it prints none, and the action as that expects it.
+func (w word) otherwise() (func(word) (Action, error), word) {
+	if w.form != formParen {
+		return nil, w
+	}
+	if read, ok := readers[w.name]; ok && strings.TrimSpace(w.body) == "" {
+		w.form = formBare
+		return read, w
+	}
+	read, ok := readers[w.name+":"]
+	if !ok {
+		return nil, w
+	}
+	w.form = formColon
+	if w.dst == "" {
+		w.body, w.dst = cutArrow(w.body)
+	}
+	return read, w
 }
 
 var suffixes = [...]string{formBare: "", formColon: ":", formParen: "("}
@@ -161,13 +185,23 @@ func (w word) output() (Action, error) {
 		return Output{Src: &sub}, err
 	}
 	port, err := packet.ParsePort(w.body)
+	if _, field := packet.Lookup(w.body); field && port.Name != "" && w.body != "in_port" {
+		sub, err := w.subfield(w.body)
+		return Output{Src: &sub}, err
+	}
 	if err != nil {
 		return nil, w.fault("bad port")
+	}
+	if port.Number == packet.PortController && port.Name == "" {
+		return Controller{Short: true, MaxLen: 65535}, nil
 	}
 	return Output{Port: port}, nil
 }
 
 func (w word) outputTruncated() (Action, error) {
+	if !strings.Contains(w.body, "=") {
+		return w.output()
+	}
 	var o Output
 	for _, a := range w.args() {
 		switch a.Key {

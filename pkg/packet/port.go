@@ -1,6 +1,9 @@
 package packet
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // OpenFlow's reserved port numbers (OpenFlow 1.0, 16 bits; like Open vSwitch, the 32-bit numbers of later versions are
 // mapped to these).
@@ -45,9 +48,9 @@ func (p PortID) String() string {
 	return strconv.FormatUint(uint64(p.Number), 10)
 }
 
-// ParsePort parses a port: a number, a reserved name, or a port name, quoted or not.
+// ParsePort parses a port: a number, a reserved name in any case, or a port name, quoted or not.
 func ParsePort(s string) (PortID, error) {
-	if n, ok := portNames[s]; ok {
+	if n, ok := portNames[strings.ToUpper(s)]; ok {
 		return PortID{Number: n}, nil
 	}
 	if v, ok := parseNumber(s); ok {

@@ -97,6 +97,12 @@ func (p *Flow) term(key, value string, hasValue bool) error {
 		return nil
 	}
 	v, mask, err := f.ParseValue(value)
+	if f.Needs == NeedsICMPv4 || f.Needs == NeedsICMPv6 {
+		if n, bad := strconv.ParseUint(value, 0, 16); bad == nil && n > 0xff { // written as a port
+			p.Set(portOf(f), Uint(n))
+			return nil
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -438,12 +444,32 @@ func (p *Flow) Trace() string {
 			w.bottom()
 		case f == tosField:
 			w.number("nw_tos", p.Get(f).Lo&^3)
+		case need == NeedsNSH && f.Format == Hex:
+			w.word(f.Name + "=0x" + strconv.FormatUint(p.Get(f).Lo, 16))
+		case need == NeedsICMPv4 || need == NeedsICMPv6: // Open vSwitch keeps them where ports are, and that many bits
+			w.number(f.Label(), p.Get(portOf(f)).Lo)
 		default:
+			w.field(f)
+		}
+	}
+	if p.Meets(NeedsNSH) { // printed as if it had these
+		for _, f := range networkFields {
 			w.field(f)
 		}
 	}
 	return string(w.b)
 }
+
+// portOf returns the port field that Open vSwitch keeps an ICMP field in.
+func portOf(f *Field) *Field {
+	if f.place.offset >= dstPortField.place.offset {
+		return dstPortField
+	}
+	return srcPortField
+}
+
+// networkFields are printed after those of NSH.
+var networkFields = named("nw_proto", "nw_tos", "nw_ecn", "nw_ttl", "ip_frag")
 
 // bottom writes the outer MPLS label's bottom-of-stack bit, and the labels below it, if any.
 func (w *flowWriter) bottom() {

@@ -120,6 +120,7 @@ func (x *translation) action(o *op, last, bucket bool) bool {
 	case openflow.Meter:
 		x.emit("meter(" + strconv.FormatUint(uint64(a.ID), 10) + ")")
 	case openflow.Learn:
+		x.touchLearned(a)
 		x.warn("suppressing side effects, so learn action ignored")
 	case openflow.Conjunction:
 		x.fault("executing no-op conjunction action")
@@ -136,6 +137,19 @@ func (x *translation) action(o *op, last, bucket bool) bool {
 		return x.other(a, last, bucket)
 	}
 	return true
+}
+
+// touchLearned marks the fields that a learned flow would be made from.
+func (x *translation) touchLearned(a openflow.Learn) {
+	for _, arg := range a.Args {
+		text := arg.Value
+		if arg.Form == openflow.LearnFlag {
+			text = arg.Key
+		}
+		if s, err := packet.ParseSubfield(text); err == nil {
+			x.touchPart(s)
+		}
+	}
 }
 
 // plain executes what a resubmit finds.
@@ -159,6 +173,10 @@ func (x *translation) setField(f *packet.Field, v, mask packet.Value) {
 	if !x.meets(f) {
 		x.warn("unmet prerequisites for %s, set_field ignored", f.Name)
 		return
+	}
+	if f.Needs >= packet.NeedsIPv4 && f.Needs <= packet.NeedsIP {
+		// A dump does not tell mod_nw_dst, which examines it, from set_field, which does not.
+		x.touch(nwProto, nwProto.Mask())
 	}
 	x.touch(f, mask)
 	x.packet.SetMasked(f, v, mask)

@@ -25,7 +25,10 @@ var (
 
 // commit updates the datapath's packet to what the actions have made of it.
 func (x *translation) commit() {
-	x.commitSet("eth", ethParts)
+	x.commitWrapping()
+	if x.packet.number(packetType) == typeEthernet {
+		x.commitSet("eth", ethParts)
+	}
 	if x.base.mpls() && !x.packet.mpls() {
 		x.commitMPLS()
 	}
@@ -52,6 +55,9 @@ func (x *translation) commit() {
 func hex(n uint64) string { return packet.Uint(n).Hex() }
 
 func (x *translation) commitNetwork() {
+	if x.packet.number(ethType) == packet.EthNSH {
+		x.commitSet("nsh", nshParts)
+	}
 	if x.packet.number(nwProto) == 0 {
 		return
 	}
@@ -100,6 +106,8 @@ func (x *translation) commitICMP(name string) bool {
 	if kind == x.base.Get(icmpType) && code == x.base.Get(icmpCode) {
 		return false
 	}
+	x.touch(icmpType, icmpType.Mask())
+	x.touch(icmpCode, icmpCode.Mask())
 	x.base.Set(icmpType, kind)
 	x.base.Set(icmpCode, code)
 	x.emit(fmt.Sprintf("set(%s(type=%d,code=%d))", name, kind.Lo, code.Lo))

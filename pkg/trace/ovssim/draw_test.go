@@ -365,7 +365,7 @@ func (g *drawing) actionsOf(kind string, table int, nested bool) string {
 
 // written are actions as people write them, not as ovs-ofctl prints them.
 func (g *drawing) written() []string {
-	return []string{"load:0x1->reg0", "load(5->reg1)", "move(reg0->reg1)", "set_field(7->reg0)", "mod_dl_src=" + g.mac(), "mod_nw_dst(" + g.ip() + ")", "load:0x1->reg2[4]", "note:", "set_field:10.1.1.1->nw_dst", "move:eth_src->eth_dst", "push:reg0[],pop:reg1[]", "push(reg0[0..3]),pop(reg1[0..3])", "copy_field:src=reg0,dst=reg1", "copy_field(src=reg0[0..7],dst=reg1[8..15])", "strip_vlan()", "dec_ttl()", "set_queue=3", "mod_tp_dst=80", "load:10.0.0.9->NXM_OF_IP_DST[]", "set_field:" + g.mac() + "->dl_dst", "move:nw_src->reg0", "load:0xff:ff->reg1", "bundle_load(eth_src,0,hrw,ofport,reg0,members:1,2)", "bundle_load(eth_src,0,active_backup,ofport,reg1[],slaves:[1,2])", "multipath(eth_src,0,modulo_n,4,0,reg0[0..3])"}
+	return []string{"load:0x1->reg0", "load(5->reg1)", "move(reg0->reg1)", "set_field(7->reg0)", "mod_dl_src=" + g.mac(), "mod_nw_dst(" + g.ip() + ")", "load:0x1->reg2[4]", "note:", "set_field:10.1.1.1->nw_dst", "move:eth_src->eth_dst", "push:reg0[],pop:reg1[]", "push(reg0[0..3]),pop(reg1[0..3])", "strip_vlan()", "dec_ttl()", "set_queue=3", "mod_tp_dst=80", "load:10.0.0.9->NXM_OF_IP_DST[]", "set_field:" + g.mac() + "->dl_dst", "move:nw_src->reg0", "bundle_load(eth_src,0,hrw,ofport,reg0,members:1,2)", "bundle_load(eth_src,0,active_backup,ofport,reg1[],slaves:[1,2])", "multipath(eth_src,0,modulo_n,4,0,reg0[0..3])"}
 }
 
 func (g *drawing) hashFields() string {

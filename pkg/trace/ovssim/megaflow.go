@@ -1,8 +1,10 @@
 package ovssim
 
 import (
+	"slices"
 	"strconv"
 
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -12,10 +14,8 @@ func (x *translation) megaflow(start *packet.Flow) string {
 	for _, f := range []*packet.Field{pktMark, recircID, dpHash, conjID, skbPriority, ctState, ctZone, ctMark, ctLabel} {
 		w.add(f)
 	}
-	if start.Meets(packet.NeedsCT) {
-		for _, f := range ctTuple {
-			w.add(f)
-		}
+	for _, f := range ctTuple {
+		w.always(f)
 	}
 	kind := ""
 	if start.Meets(packet.NeedsEthernet) {
@@ -42,6 +42,8 @@ func (x *translation) megaflow(start *packet.Flow) string {
 				w.word(f.Name + "=NP")
 			case x.mask.Get(f).IsZero():
 				w.word(f.Name)
+			case x.home.covers(f, x.mask.Get(f)):
+				w.word(f.Name + "=" + f.Print(start.Get(f)))
 			default:
 				w.add(f)
 			}
@@ -71,7 +73,7 @@ func (x *translation) megaflow(start *packet.Flow) string {
 				w.word("nw_tos=" + strconv.FormatUint(start.Get(nwTOS).Lo&^3, 10))
 			}
 		case f == nwProto && start.Meets(packet.NeedsARP):
-		case f == nwProto || f == nwTTL || f == nwECN:
+		case f == nwProto || f == nwTTL || f == nwECN, f.Needs >= packet.NeedsND && start.Meets(packet.NeedsICMPv6):
 			w.always(f)
 		case f == tpSrc || f == tpDst:
 			if !start.Meets(packet.NeedsICMPv4) && !start.Meets(packet.NeedsICMPv6) {
@@ -82,6 +84,11 @@ func (x *translation) megaflow(start *packet.Flow) string {
 		}
 	}
 	return string(w.b)
+}
+
+// covers reports whether a mask has all bits of a tunnel option.
+func (b *bridge) covers(f *packet.Field, mask packet.Value) bool {
+	return slices.ContainsFunc(b.tlvs, func(t openflow.TLV) bool { return t.Field == f && packet.Ones(8*t.Length).AndNot(mask).IsZero() })
 }
 
 // A megaflowWriter writes the bits of a flow that a mask has.
@@ -109,6 +116,9 @@ func (w *megaflowWriter) always(f *packet.Field) {
 	m := w.mask.Get(f)
 	if m.IsZero() {
 		return
+	}
+	if f == arpOp { // Open vSwitch has eight bits of it
+		m = f.Mask()
 	}
 	w.word(f.Label())
 	w.b = append(w.b, '=')

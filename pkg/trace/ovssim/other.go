@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
+	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -22,6 +23,12 @@ func (x *translation) other(a openflow.Other, last, bucket bool) bool {
 		x.pushMPLS(a)
 	case "pop_mpls":
 		x.popMPLS(a)
+	case "encap":
+		x.encap(a)
+	case "decap":
+		x.decap()
+	case "dec_nsh_ttl":
+		return x.decNSHTTL()
 	case "dec_mpls_ttl":
 		return x.decMPLSTTL()
 	case "delete_field":
@@ -29,7 +36,11 @@ func (x *translation) other(a openflow.Other, last, bucket bool) bool {
 			x.packet.ClearOption(f)
 			x.detail("delete %s", f.Name)
 		}
-	case "fin_timeout", "debug_recirc", "debug_slow", "sample":
+	case "debug_recirc":
+		x.freeze()
+	case "debug_slow":
+		x.slow = append(x.slow, "Uses debug_slow action")
+	case "fin_timeout", "sample":
 		// A trace shows nothing for these, unless an exporter is configured.
 	default:
 		x.warn("%s is not simulated", a.Name)
@@ -62,7 +73,7 @@ func (x *translation) bundleAction(a openflow.Other, last, bucket bool) {
 		}
 		if !inside {
 			settings = append(settings, arg.Value)
-		} else if id, err := packet.ParsePort(arg.Value); err == nil {
+		} else if id, err := packet.ParsePort(strings.Trim(arg.Value, "[]")); err == nil {
 			members = append(members, id)
 		}
 	}
@@ -106,19 +117,41 @@ func (x *translation) hashed(fields, basis string) uint32 {
 }
 
 // touchHashed marks the fields that a hash reads.
-func (x *translation) touchHashed(fields string) {
-	list := []*packet.Field{ethSrc}
-	switch fields {
-	case "eth_src":
-	case "nw_src":
-		list = []*packet.Field{ipSrc, ipv6Src}
-	case "nw_dst":
-		list = []*packet.Field{ipDst, ipv6Dst}
-	default:
-		list = []*packet.Field{ethSrc, ethDst, ipSrc, ipDst, ipv6Src, ipv6Dst, nwProto, tpSrc, tpDst}
+func (x *translation) touchHashed(hash string) {
+	p := &x.packet
+	all := func(list ...*packet.Field) {
+		for _, f := range list {
+			if p.Meets(f.Needs) || f == tpSrc || f == tpDst {
+				x.touch(f, f.Mask())
+			}
+		}
 	}
-	for _, f := range list {
-		x.touch(f, f.Mask())
+	proto := p.number(nwProto)
+	switch hash {
+	case "eth_src":
+		all(ethSrc)
+	case "nw_src":
+		all(ipSrc, ipv6Src)
+	case "nw_dst":
+		all(ipDst, ipv6Dst)
+	case "symmetric_l3":
+		all(ipSrc, ipDst, ipv6Src, ipv6Dst)
+	case "symmetric_l3l4", "symmetric_l3l4+udp":
+		if !p.ip() {
+			return
+		}
+		all(ipSrc, ipDst, ipv6Src, ipv6Dst, nwProto)
+		if proto == packet.ProtoTCP || proto == packet.ProtoSCTP || proto == packet.ProtoUDP && hash != "symmetric_l3l4" {
+			all(tpSrc, tpDst)
+		}
+	default:
+		all(ethSrc, ethDst, ipSrc, ipDst, ipv6Src, ipv6Dst)
+		if p.ip() {
+			all(nwProto, tpSrc, tpDst)
+		}
+		for _, tag := range []*packet.Field{outer, inner}[:p.tags()] {
+			x.touch(tag, packet.Uint(0x1fff))
+		}
 	}
 }
 

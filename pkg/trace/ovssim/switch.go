@@ -458,7 +458,8 @@ func parseTunnelPorts(text string) (numbers []string, arriving *openflow.Classif
 		if err != nil {
 			continue
 		}
-		if m, err := openflow.ParseMatch(strings.Join(tunnelTerms(attrs), ",")); err == nil {
+		terms := append(tunnelTerms(attrs), "vlan_tci=0x0000", "ip_frag=no")
+		if m, err := openflow.ParseMatch(strings.Join(terms, ",")); err == nil {
 			numbers = append(numbers, number)
 			flows = append(flows, openflow.FlowEntry{Match: m})
 		}

@@ -44,6 +44,7 @@ type translation struct {
 	wrapped          bool       // it continues as a tunnel's payload
 	sentTunnel       string     // the tunnel key set in the datapath
 	inSet            bool
+	wrapping         wrapping
 }
 
 // report adds a line.

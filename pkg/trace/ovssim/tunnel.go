@@ -26,14 +26,16 @@ type tunnel struct {
 	ttlInherit bool
 	tos        uint64
 	tosInherit bool
-	fragment   bool // routers may fragment
+	layer3     bool      // carries packets without an Ethernet header
+	erspan     [4]uint64 // version, index, direction and hardware id of ERSPAN
+	fragment   bool      // routers may fragment
 	checksum   bool
 	port       uint16
 }
 
 // tunnelKinds are the interface types that are tunnels, with their numbers in the datapath and UDP.
 var tunnelKinds = map[string]struct{ datapath, port int }{
-	"geneve": {5, 6081}, "vxlan": {4, 4789}, "gre": {3, 0}, "ip6gre": {3, 0}, "stt": {0, 7471}, "erspan": {0, 0}, "gtpu": {0, 2152}, "bareudp": {0, 6635},
+	"geneve": {5, 6081}, "vxlan": {4, 4789}, "gre": {3, 0}, "ip6gre": {3, 0}, "stt": {0, 7471}, "erspan": {107, 0}, "gtpu": {110, 2152}, "bareudp": {0, 6635},
 }
 
 // newTunnel returns an interface's tunnel; nil if it is none.
@@ -60,6 +62,14 @@ func newTunnel(i *vswitch.Interface) *tunnel {
 	}
 	if t.tosInherit = o["tos"] == "inherit"; !t.tosInherit {
 		t.tos, _ = strconv.ParseUint(o["tos"], 0, 8)
+	}
+	t.layer3 = i.Type == "gtpu" || i.Type == "bareudp" || o["packet_type"] == "legacy_l3"
+	for n, name := range []string{"erspan_ver", "erspan_idx", "erspan_dir", "erspan_hwid"} {
+		base := 10
+		if n != 0 {
+			base = 16
+		}
+		t.erspan[n], _ = strconv.ParseUint(strings.TrimPrefix(o[name], "0x"), base, 32)
 	}
 	if i.Type == "geneve" || i.Type == "vxlan" {
 		t.checksum = o["csum"] == "true" || o["csum"] == "" && t.remote.Is6()
@@ -178,6 +188,9 @@ func (x *translation) sendTunnel(p *port, last, truncated bool) frame {
 		return before
 	}
 	x.detail("output to native tunnel")
+	if p.tunnel.layer3 && x.packet.number(packetType) == typeEthernet {
+		x.packet.set(packetType, etherTypes|x.packet.number(ethType))
+	}
 	x.commit()
 	x.pushHeader(p, last, truncated)
 	return before
@@ -350,6 +363,18 @@ func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (str
 		}
 		size += 16 + q.optionBytes(x.bridge.tlvs)
 		inside = udp + ",geneve(" + inside + ")"
+	case "erspan":
+		size += 16
+		inside = fmt.Sprintf("erspan(ver=%d,sid=%s,", t.erspan[0], hex128(packet.Uint(q.number(tunID)&0x3ff)))
+		if t.erspan[0] == 2 {
+			size += 4
+			inside += fmt.Sprintf("dir=%d,hwid=0x%x)", t.erspan[2], t.erspan[3])
+		} else {
+			inside += fmt.Sprintf("idx=0x%x)", t.erspan[1])
+		}
+	case "gtpu":
+		size += 16
+		inside = fmt.Sprintf("%s,gtpu(flags=0x30,msgtype=255,teid=%s)", udp, hex128(packet.Uint(q.number(tunID)&0xffffffff)))
 	case "vxlan":
 		size += 16
 		inside = fmt.Sprintf("%s,vxlan(flags=0x8000000,vni=%s)", udp, hex128(packet.Uint(q.number(tunID)&0xffffff)))
