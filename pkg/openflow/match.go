@@ -100,6 +100,12 @@ func (t Term) read(value string) (Term, error) {
 		return t, nil
 	}
 	var err error
+	if t.Field.Name == "dl_vlan" { // OpenFlow 1.0 has a number for packets without a tag
+		if n, bad := number(value, 16, 0); bad == nil && n == 0xffff {
+			tci := packet.MustField("vlan_tci")
+			return Term{Field: tci, Mask: tci.Mask()}, nil
+		}
+	}
 	t.Value, t.Mask, err = t.Field.ParseValue(value)
 	if err != nil {
 		return t, within(err, 0)

@@ -439,7 +439,7 @@ func (p *Flow) Trace() string {
 			need = NeedsND
 		}
 		switch {
-		case !p.Meets(need), f == protoField && k.Proto != 0:
+		case !p.Meets(need), f == protoField && k.Proto != 0, need == NeedsNSH && p.Get(mdTypeField).Lo == 2 && strings.HasPrefix(f.Name, "nsh_c"):
 		case f == bosField:
 			w.bottom()
 		case f == tosField:
@@ -467,6 +467,9 @@ func portOf(f *Field) *Field {
 	}
 	return srcPortField
 }
+
+// mdTypeField says whether an NSH header has four fields of metadata, or TLVs.
+var mdTypeField = MustField("nsh_mdtype")
 
 // networkFields are printed after those of NSH.
 var networkFields = named("nw_proto", "nw_tos", "nw_ecn", "nw_ttl", "ip_frag")

@@ -73,6 +73,18 @@ func setDrawnBridge(t *testing.T, l *lab.Lab) {
 
 // prepareDrawnBridge sets up what a new ovs-vswitchd does not know.
 func prepareDrawnBridge(t *testing.T, l *lab.Lab) {
+	for _, peer := range []string{"node2", "node3"} { // no packet resolves them, and nothing forgets them
+		mac, err := l.Run(t.Context(), peer, "cat", "/sys/class/net/br-ex/address")
+		if err != nil {
+			t.Fatal(err)
+		}
+		node, _ := l.Topology.Node(peer)
+		for _, args := range [][]string{{"tnl/arp/set", "br-ex", node.IPv4.Addr().String(), strings.TrimSpace(mac)}, {"fdb/add", "br-ex", "eth0", "0", strings.TrimSpace(mac)}} {
+			if out, err := l.Run(t.Context(), "node1", append([]string{"ovs-appctl"}, args...)...); err != nil {
+				t.Fatalf("%q: %v %s", args, err, out)
+			}
+		}
+	}
 	for _, args := range []string{"ip link set p1 up", "ip link set p2 up",
 		"ovs-ofctl add-tlv-map br-draw {class=0xffff,type=1,len=4}->tun_metadata0,{class=0xffff,type=0x82,len=8}->tun_metadata1",
 		"ovs-ofctl -O OpenFlow15 add-meter br-draw meter=1,kbps,band=type=drop,rate=1000",

@@ -249,8 +249,10 @@ func (g *drawing) bucketActions() []string {
 }
 
 // Actions by what they are about.
+// A dump by OpenFlow 1.5 does not tell mod_vlan_vid, which adds a tag if there is none, from push_vlan and set_field; so
+// these are not drawn.
 func (g *drawing) vlanActions() []string {
-	return []string{"mod_vlan_vid:" + g.one("5", "7", "100"), "strip_vlan", "push_vlan:0x8100", "push_vlan:0x88a8", "mod_vlan_pcp:" + g.one("0", "3"), "pop_vlan", "set_field:" + g.one("4101", "4103") + "->vlan_vid", "set_field:3->vlan_pcp", "load:" + g.num(12) + "->OXM_OF_VLAN_VID[0..11]", "set_vlan_vid:9",
+	return []string{"strip_vlan", "push_vlan:0x8100", "push_vlan:0x88a8", "pop_vlan", "set_field:" + g.one("4101", "4103") + "->vlan_vid", "set_field:3->vlan_pcp", "load:" + g.num(12) + "->OXM_OF_VLAN_VID[0..11]",
 		"push_vlan:0x8100,set_field:4103->vlan_vid", "load:0x1->NXM_OF_VLAN_TCI[12]", "move:NXM_OF_VLAN_TCI[0..11]->NXM_NX_REG0[0..11]"}
 }
 

@@ -40,7 +40,9 @@ func (x *translation) other(a openflow.Other, last, bucket bool) bool {
 		x.freeze()
 	case "debug_slow":
 		x.slow = append(x.slow, "Uses debug_slow action")
-	case "fin_timeout", "sample":
+	case "fin_timeout":
+		x.touch(nwProto, nwProto.Mask())
+	case "sample":
 		// A trace shows nothing for these, unless an exporter is configured.
 	default:
 		x.warn("%s is not simulated", a.Name)

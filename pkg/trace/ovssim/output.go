@@ -115,6 +115,10 @@ func (x *translation) send(number uint32, last, truncated bool) {
 		x.warn("Flow is between protected ports, skipping output.")
 		return
 	}
+	if x.packet.number(packetType) != typeEthernet && (p.tunnel == nil || !p.tunnel.layer3 && !p.tunnel.anyType) {
+		x.warn("Trying to send non-Ethernet packet through legacy L2 port. Dropping packet.")
+		return
+	}
 	if p.peer != nil {
 		if truncated {
 			x.fault("Cannot truncate output to patch port")

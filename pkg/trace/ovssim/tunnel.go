@@ -27,6 +27,7 @@ type tunnel struct {
 	tos        uint64
 	tosInherit bool
 	layer3     bool      // carries packets without an Ethernet header
+	anyType    bool      // carries packets with and without one
 	erspan     [4]uint64 // version, index, direction and hardware id of ERSPAN
 	fragment   bool      // routers may fragment
 	checksum   bool
@@ -64,6 +65,7 @@ func newTunnel(i *vswitch.Interface) *tunnel {
 		t.tos, _ = strconv.ParseUint(o["tos"], 0, 8)
 	}
 	t.layer3 = i.Type == "gtpu" || i.Type == "bareudp" || o["packet_type"] == "legacy_l3"
+	t.anyType = o["packet_type"] == "ptap"
 	for n, name := range []string{"erspan_ver", "erspan_idx", "erspan_dir", "erspan_hwid"} {
 		base := 10
 		if n != 0 {
@@ -416,7 +418,8 @@ func (x *translation) outward(p *frame, t *tunnel, mac, own string, from, to net
 	text(ethDst, mac)
 	text(ethSrc, own)
 	p.set(packetType, 0)
-	for _, f := range []*packet.Field{ipSrc, ipDst, ipv6Src, ipv6Dst, tpSrc, tpDst} {
+	p.tagTypes = [2]uint16{}
+	for _, f := range []*packet.Field{outer, inner, ipSrc, ipDst, ipv6Src, ipv6Dst, tpSrc, tpDst} {
 		p.Set(f, packet.Value{})
 	}
 	p.set(ethType, packet.EthIPv4)
