@@ -198,7 +198,14 @@ func (m Match) compile() (value, mask packet.Flow, rest []Term) {
 		value.SetMasked(f, v, bits)
 		mask.SetMasked(f, bits, bits)
 	}
+	typed := false
+	defer func() {
+		if !typed { // a flow that does not ask for a type is for Ethernet
+			mask.Set(packetTypeField, packetTypeField.Mask())
+		}
+	}()
 	for _, t := range m.Terms {
+		typed = typed || t.Field == packetTypeField
 		switch {
 		case t.Keyword != "":
 			k, _ := packet.LookupKeyword(t.Keyword)
@@ -218,9 +225,10 @@ func (m Match) compile() (value, mask packet.Flow, rest []Term) {
 }
 
 var (
-	ethTypeField = packet.MustField("eth_type")
-	protoField   = packet.MustField("nw_proto")
-	conjIDField  = packet.MustField("conj_id")
+	ethTypeField    = packet.MustField("eth_type")
+	protoField      = packet.MustField("nw_proto")
+	packetTypeField = packet.MustField("packet_type")
+	conjIDField     = packet.MustField("conj_id")
 )
 
 // conjunctive reports whether the actions make a flow a conjunction clause.

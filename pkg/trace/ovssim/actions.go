@@ -174,7 +174,7 @@ func (x *translation) setField(f *packet.Field, v, mask packet.Value) {
 		x.warn("unmet prerequisites for %s, set_field ignored", f.Name)
 		return
 	}
-	if f.Needs >= packet.NeedsIPv4 && f.Needs <= packet.NeedsIP {
+	if f.Needs >= packet.NeedsIPv4 && f.Needs <= packet.NeedsARP {
 		// A dump does not tell mod_nw_dst, which examines it, from set_field, which does not.
 		x.touch(nwProto, nwProto.Mask())
 	}
@@ -369,7 +369,11 @@ func (x *translation) writeActions(ops []op) {
 
 func (x *translation) reportSet(verb string) {
 	list := ordered(x.set)
-	text := "drop"
+	if len(list) == 0 {
+		x.detail("action set %s empty", verb)
+		return
+	}
+	text := ""
 	for i, o := range list {
 		if i == 0 {
 			text = o.text

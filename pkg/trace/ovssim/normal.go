@@ -193,11 +193,14 @@ func reserved(mac string) bool {
 
 func (x *translation) normalFlood(from *bundle, vlans tags) {
 	for _, u := range x.bridge.bundles {
-		if u != from && u.has(vlans) && !u.mirrored && !u.ports[0].noFlood {
+		if u != from && u.has(vlans) && !u.mirrored && !u.ports[0].noFlood && !u.layer3() {
 			x.forward(u, vlans)
 		}
 	}
 }
+
+// layer3 reports whether the ports carry no Ethernet.
+func (u *bundle) layer3() bool { return u.ports[0].tunnel != nil && u.ports[0].tunnel.layer3 }
 
 // forward sends the packet out of a bundle, with the bundle's tags.
 func (x *translation) forward(to *bundle, vlans tags) {

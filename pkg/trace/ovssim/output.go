@@ -168,6 +168,9 @@ func (x *translation) enter(p *port, last bool) {
 func (x *translation) controller(c openflow.Controller) {
 	x.commit()
 	id := x.recirculation(fmt.Sprintf("controller %x %s", c.Userdata, x.frozen(x.table)))
+	if x.missed && (c.Reason == "" || c.Reason == "action") {
+		c.Reason = "explicit_miss"
+	}
 	action := userspace(c, !x.wrapped, id, x.cookie)
 	if c.MeterID != 0 {
 		action = fmt.Sprintf("sample(sample=100.0%%,actions(meter(%d),%s))", c.MeterID, action)
@@ -184,7 +187,7 @@ func userspace(c openflow.Controller, quiet bool, id uint32, cookie uint64) stri
 
 // controllerReason returns a reason's number (ovs-actions(7), "The controller action").
 func controllerReason(name string) int {
-	if n := slices.Index([]string{"no_match", "action", "invalid_ttl", "action_set", "group", "packet_out"}, name); n >= 0 {
+	if n := slices.Index([]string{"no_match", "action", "invalid_ttl", "action_set", "group", "packet_out", "explicit_miss"}, name); n >= 0 {
 		return n
 	}
 	return 1

@@ -14,6 +14,7 @@ type program struct {
 	ops    []op
 	cookie uint64
 	text   string // for the lookup that finds it
+	miss   bool   // it is for what no other flow matches
 	step   openflow.Step
 }
 
@@ -30,7 +31,7 @@ func (b *bridge) program(index int) *program {
 		return p
 	}
 	e := b.classifier.Flow(index)
-	p := &program{ops: compile(b.nameOutputs(e.Actions)), cookie: e.Cookie}
+	p := &program{ops: compile(b.nameOutputs(e.Actions)), cookie: e.Cookie, miss: e.Priority == 0 && len(e.Match.Terms) == 0}
 	match := e.Match.String()
 	p.step = openflow.Step{Table: max(e.Table.Number, 0), MatchText: match, Match: &e.Match, Priority: e.Priority, Cookie: e.Cookie}
 	p.text = fmt.Sprintf("%d. %spriority %d", p.step.Table, strings.TrimPrefix(match+", ", ", "), e.Priority)

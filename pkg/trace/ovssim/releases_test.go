@@ -24,3 +24,10 @@ func TestReleasesPipelines(t *testing.T) {
 		})
 	}
 }
+
+// TestReleasesBridges is TestBridges on other releases of Open vSwitch.
+func TestReleasesBridges(t *testing.T) {
+	for _, release := range []string{"trixie", "sid"} {
+		t.Run(release, func(t *testing.T) { compareBridges(t, release) })
+	}
+}

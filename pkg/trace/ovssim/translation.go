@@ -16,6 +16,7 @@ type translation struct {
 	bridge *bridge
 	table  int
 	cookie uint64
+	missed bool // no other flow of the table matched
 
 	packet   frame       // as modified by the actions
 	base     frame       // as the datapath has it so far
@@ -127,7 +128,7 @@ func (x *translation) begin(r *resumption) {
 	if !r.packetOut {
 		number := x.lookup(x.table, x.packet.number(inPort), true)
 		ops = number.ops
-		x.cookie = number.cookie
+		x.cookie, x.missed = number.cookie, number.miss
 		x.nodes = &x.found(number).Children
 	}
 	if entry != nil && (entry.noReceive || x.ownBFD(entry)) {
@@ -255,17 +256,17 @@ func (x *translation) resubmit(port uint64, table int, original bool, last bool,
 	if original {
 		x.swapTuple()
 	}
-	cookie := x.cookie
+	cookie, missed := x.cookie, x.missed
 	x.below(x.found(p), func() {
 		x.resubmits++
 		if table <= from {
 			x.depth++
 			defer func() { x.depth-- }()
 		}
-		x.cookie = p.cookie
+		x.cookie, x.missed = p.cookie, p.miss
 		execute(p.ops, last)
 	})
-	x.cookie, x.table = cookie, from
+	x.cookie, x.missed, x.table = cookie, missed, from
 }
 
 // swapTuple swaps the packet's addresses and ports with those of the original packet of its connection.

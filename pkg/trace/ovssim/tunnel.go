@@ -255,7 +255,7 @@ func (p *frame) options(tlvs []openflow.TLV) string {
 	for _, t := range p.carried(tlvs) {
 		fmt.Fprintf(&b, "{class=0x%x,type=0x%x,len=%d", t.Class, t.Type, t.Length)
 		if t.Length > 0 {
-			b.WriteString("," + hex128(p.Get(t.Field)))
+			b.WriteString("," + p.Get(t.Field).Hex())
 		}
 		b.WriteByte('}')
 	}
