@@ -19,7 +19,7 @@ import (
 type Classifier struct {
 	flows  []FlowEntry
 	tables [256]*table
-	plain  bool // no tries
+	tries  Tries
 }
 
 type table struct {

@@ -89,6 +89,34 @@ func ParseDump(text string) (Dump, error) {
 	return p.dump, err
 }
 
+// ParseDumpLines parses a dump like ParseDump, but leaves out what cannot be read, with an error for each: where
+// ovs-ofctl cannot decode a switch's message, it prints "***decode error" in the middle of a line, with the bytes of the
+// message below.
+func ParseDumpLines(text string) (Dump, []error) {
+	dump, err := ParseDump(text)
+	if err == nil {
+		return dump, nil
+	}
+	p := dumpParser{text: text}
+	var bad []error
+	for p.pos < len(p.text) {
+		e, err := p.entry()
+		switch {
+		case err == nil:
+			p.dump = append(p.dump, e)
+		case !hexDump(p.text[p.start:]):
+			bad = append(bad, in(err, p.text[p.start:p.pos]))
+		}
+	}
+	return p.dump, bad
+}
+
+// hexDump reports whether a text starts with a line of a message's bytes: "00000010  00 00".
+func hexDump(text string) bool {
+	const digits = 8
+	return len(text) > digits+2 && text[digits:digits+2] == "  " && strings.Trim(text[:digits], "0123456789abcdef") == ""
+}
+
 // leastPiece is the text size, in bytes, that is worth a processor.
 const leastPiece = 64 << 10
 

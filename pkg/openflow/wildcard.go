@@ -24,12 +24,29 @@ var trieFields = [...]struct {
 	needs packet.Prereq
 }{
 	{packet.MustField("ip_dst"), packet.NeedsIPv4}, {packet.MustField("ip_src"), packet.NeedsIPv4},
+	{packet.MustField("ipv6_dst"), packet.NeedsIPv6}, {packet.MustField("ipv6_src"), packet.NeedsIPv6},
 }
 
-// WithoutTries returns a classifier that looks into layers, but has no tries: like that of tunnel ports.
-func (c *Classifier) WithoutTries() *Classifier {
-	c.plain = true
+// Tries are the addresses for which a classifier has tries.
+type Tries uint8
+
+// A classifier's tries. Tables have them for IPv4 alone, and from Open vSwitch 3.5 on for both; the list of tunnel ports
+// has none.
+const (
+	TriesIPv4 Tries = iota
+	TriesBoth
+	NoTries
+)
+
+// With returns a classifier with tries for some addresses, before its first lookup.
+func (c *Classifier) With(t Tries) *Classifier {
+	c.tries = t
 	return c
+}
+
+// has reports whether there is a trie for a field.
+func (t Tries) has(needs packet.Prereq) bool {
+	return t == TriesBoth || t == TriesIPv4 && needs == packet.NeedsIPv4
 }
 
 var (
@@ -50,8 +67,8 @@ func (t *table) prepare(c *Classifier) {
 	for _, tu := range t.tuples {
 		_, mask, _ := c.flows[tu.members[0].index].Match.compile()
 		for i, f := range trieFields {
-			if c.plain {
-				break
+			if !c.tries.has(f.needs) {
+				continue
 			}
 			tu.prefixes[i] = prefixLength(mask.Get(f.field), f.field.Bits)
 		}

@@ -309,6 +309,9 @@ func (x *translation) clone(ops []op, last bool) {
 		x.do(ops, last, false)
 		x.conclude()
 	}
+	if x.sw.eager {
+		x.commit()
+	}
 	if reversible(ops) || last {
 		x.isolated(func() { finish(last) })
 		return

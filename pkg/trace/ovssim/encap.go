@@ -175,14 +175,14 @@ func (x *translation) commitWrapping() {
 		}
 		x.emit("push_nsh(" + text[1:] + ")")
 		x.base = *p
+	case x.wrapping.pop && was == typeNSH:
+		x.emit("pop_nsh()")
 	case is == was:
 	case is>>16 == 1 && was == typeEthernet:
 		x.emit("pop_eth")
 		x.base.set(packetType, is)
 		x.base.Set(ethSrc, packet.Value{})
 		x.base.Set(ethDst, packet.Value{})
-	case was == typeNSH:
-		x.emit("pop_nsh()")
 	}
 	x.wrapping = wrapping{}
 }

@@ -193,7 +193,11 @@ func (x *translation) received() {
 	}
 	x.touch(src, src.Mask())
 	x.touch(dst, dst.Mask())
-	x.touch(tunFlags, packet.Uint(flagFragment|flagChecksum|flagKey))
+	flags := uint64(flagKey)
+	if !x.sw.eager {
+		flags |= flagFragment | flagChecksum
+	}
+	x.touch(tunFlags, packet.Uint(flags))
 	x.touch(tunTOS, tunTOS.Mask())
 	if p.ip() && p.number(tunTOS)&3 == 3 {
 		x.touch(nwTOS, packet.Uint(3))

@@ -115,7 +115,7 @@ func (x *translation) send(number uint32, last, truncated bool) {
 		x.warn("Flow is between protected ports, skipping output.")
 		return
 	}
-	if x.packet.number(packetType) != typeEthernet && (p.tunnel == nil || !p.tunnel.layer3 && !p.tunnel.anyType) {
+	if x.packet.number(packetType) != typeEthernet && !p.patch && (p.tunnel == nil || !p.tunnel.layer3 && !p.tunnel.anyType) {
 		x.warn("Trying to send non-Ethernet packet through legacy L2 port. Dropping packet.")
 		return
 	}
@@ -143,6 +143,9 @@ func (x *translation) send(number uint32, last, truncated bool) {
 
 // enter takes the packet into a port's bridge, as if it had come in there.
 func (x *translation) enter(p *port, last bool) {
+	if x.sw.eager {
+		x.commit()
+	}
 	pkt, tracked, mpls, stack, set, home := x.packet, x.tracked, x.wasMPLS, x.stack, x.set, x.bridge
 	x.stack, x.set = nil, nil
 	x.packet.SetInPort(packet.PortID{Number: p.number})

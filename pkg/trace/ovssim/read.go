@@ -22,13 +22,14 @@ type Host interface {
 }
 
 // Read gathers what a node's switch depends on, live or saved. A bridge without flows is left out; for anything else
-// that is missing, an error says what is assumed or taken as empty. With neither the database nor any flows there is no
+// that is missing, an error says what is assumed or taken as empty; so it does for a line that cannot be read. With neither the database nor any flows there is no
 // source.
 func Read(ctx context.Context, h Host) (*Source, []error) {
 	var rows struct {
 		Bridges    []vswitch.Bridge
 		Ports      []vswitch.Port
 		Interfaces []vswitch.Interface
+		Switch     []vswitch.OpenvSwitch
 	}
 	db, err := h.Vswitch(ctx)
 	if err == nil {
@@ -38,6 +39,9 @@ func Read(ctx context.Context, h Host) (*Source, []error) {
 		return nil, []error{err}
 	}
 	s := &Source{Rows: rows.Bridges, Ports: rows.Ports, Interfaces: rows.Interfaces}
+	if len(rows.Switch) > 0 {
+		s.Version = rows.Switch[0].OVSVersion.Get()
+	}
 	var missing []error
 	native := false
 	for _, b := range rows.Bridges {
@@ -102,10 +106,9 @@ func readBridge(ctx context.Context, h Host, name string) (*BridgeSource, []erro
 			missing = append(missing, err)
 			return nil, !need
 		}
-		list, err := openflow.ParseDump(text)
-		if err != nil {
-			missing = append(missing, fmt.Errorf("%s of bridge %s: %w", kind, name, err))
-			return nil, !need
+		list, bad := openflow.ParseDumpLines(text)
+		for _, err := range bad {
+			missing = append(missing, fmt.Errorf("%s of bridge %s, without a line: %w", kind, name, err))
 		}
 		return list, true
 	}

@@ -35,6 +35,9 @@ type Source struct {
 	// its connection among them; otherwise all connections are new.
 	Connections map[string][]openflow.Connection
 
+	// Version is that of Open vSwitch, "3.1.0"; "": that of the oldest which is simulated.
+	Version string
+
 	Names bool // use port names in traces, like ofproto/trace --names
 }
 
@@ -62,6 +65,8 @@ type Switch struct {
 	neighbours  []neighbour
 	tunnelPorts []string             // numbers in the datapath, by the flow that finds them
 	arriving    *openflow.Classifier // finds the tunnel port of a packet
+	tries       openflow.Tries       // of the tables
+	eager       bool                 // writes what has changed before a clone, a group and another bridge: since 4.0
 }
 
 type bridge struct {
@@ -132,6 +137,9 @@ func NewSwitch(s Source) *Switch {
 			numbers[p.Bridge+" "+p.Name] = strconv.FormatUint(uint64(p.Datapath), 10)
 		}
 	}
+	if sw.eager = atLeast(s.Version, 4, 0); atLeast(s.Version, 3, 5) {
+		sw.tries = openflow.TriesBoth
+	}
 	rows := indexRows(s)
 	trackers := map[string]tracker{}
 	for kind, list := range s.Connections {
@@ -154,6 +162,13 @@ func NewSwitch(s Source) *Switch {
 		}
 	}
 	return sw
+}
+
+// atLeast reports whether a version is not older than another.
+func atLeast(version string, major, minor int) bool {
+	var a, b int
+	_, err := fmt.Sscanf(version, "%d.%d", &a, &b)
+	return err == nil && (a > major || a == major && b >= minor)
 }
 
 // rows indexes the database's rows.
@@ -227,6 +242,7 @@ func (sw *Switch) newBridge(s BridgeSource, r rows, numbers map[string]string, p
 		return cmp.Or(cmp.Compare(place(s.Flood, a.name), place(s.Flood, b.name)), cmp.Compare(a.ports[0].number, b.ports[0].number))
 	})
 	b.classify(s, sw.names)
+	b.classifier.With(sw.tries)
 	for _, e := range s.FDB {
 		if p := b.find(e.Port); p != nil && p.bundle != nil {
 			b.fdb[fdbKey{e.VLAN, e.MAC}] = p.bundle
@@ -464,7 +480,7 @@ func parseTunnelPorts(text string) (numbers []string, arriving *openflow.Classif
 			flows = append(flows, openflow.FlowEntry{Match: m})
 		}
 	}
-	return numbers, openflow.NewClassifier(flows).WithoutTries()
+	return numbers, openflow.NewClassifier(flows).With(openflow.NoTries)
 }
 
 // tunnelTerms returns the match terms for a packet's attributes.
