@@ -198,14 +198,15 @@ func (m Match) compile() (value, mask packet.Flow, rest []Term) {
 		value.SetMasked(f, v, bits)
 		mask.SetMasked(f, bits, bits)
 	}
-	typed := false
+	typed, ethernet := false, false
 	defer func() {
-		if !typed { // a flow that does not ask for a type is for Ethernet
+		if ethernet && !typed { // a flow that asks for something of Ethernet
 			mask.Set(packetTypeField, packetTypeField.Mask())
 		}
 	}()
 	for _, t := range m.Terms {
 		typed = typed || t.Field == packetTypeField
+		ethernet = ethernet || t.Keyword != "" || t.Field.Needs != packet.None
 		switch {
 		case t.Keyword != "":
 			k, _ := packet.LookupKeyword(t.Keyword)

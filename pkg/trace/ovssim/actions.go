@@ -309,7 +309,7 @@ func (x *translation) clone(ops []op, last bool) {
 		x.do(ops, last, false)
 		x.conclude()
 	}
-	if x.sw.eager {
+	if x.sw.eager && !last {
 		x.commit()
 	}
 	if reversible(ops) || last {

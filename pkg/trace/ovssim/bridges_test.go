@@ -62,7 +62,7 @@ func setDrawnBridge(t *testing.T, l *lab.Lab) {
 		"type=geneve options:remote_ip=172.30.0.12 options:key=flow options:csum=true options:dst_port=6083",
 		"type=vxlan options:remote_ip=172.30.0.13 options:key=5 options:exts=gbp options:dst_port=4791",
 		"type=erspan options:remote_ip=172.30.0.12 options:key=3 options:erspan_ver=1 options:erspan_idx=5",
-		"type=gtpu options:remote_ip=172.30.0.12 options:key=flow",
+		"type=geneve options:remote_ip=172.30.0.12 options:key=9 options:ttl=1 options:tos=inherit options:df_default=false options:dst_port=6084",
 		"type=gre options:remote_ip=172.30.0.13 options:key=flow options:packet_type=ptap",
 	} {
 		name := fmt.Sprintf("tun-%d", 5+i)

@@ -117,19 +117,24 @@ func (x *translation) commitICMP(name string) bool {
 // commitSet adds set(…) with the changed parts, and reports whether there are any.
 func (x *translation) commitSet(name string, parts []part) bool {
 	var words []string
+	same := 0 // words that change nothing
 	for _, p := range parts {
 		v := x.packet.Get(p.field)
+		mask := x.mask.Get(p.field)
 		if v == x.base.Get(p.field) {
+			if name == "nsh" && !mask.IsZero() { // what was examined is written with it
+				same++
+				words = append(words, p.name+"="+p.print(v, mask))
+			}
 			continue
 		}
-		mask := x.mask.Get(p.field)
 		if mask.IsZero() {
 			mask = p.field.Mask()
 		}
 		words = append(words, p.name+"="+p.print(v, mask))
 		x.base.Set(p.field, v)
 	}
-	if len(words) == 0 {
+	if len(words) == same {
 		return false
 	}
 	x.emit("set(" + name + "(" + join(words) + "))")

@@ -149,7 +149,10 @@ func (x *translation) touchHashed(hash string) {
 	default:
 		all(ethSrc, ethDst, ipSrc, ipDst, ipv6Src, ipv6Dst)
 		if p.ip() {
-			all(nwProto, tpSrc, tpDst)
+			all(nwProto)
+			if proto == packet.ProtoTCP || proto == packet.ProtoSCTP {
+				all(tpSrc, tpDst)
+			}
 		}
 		for _, tag := range []*packet.Field{outer, inner}[:p.tags()] {
 			x.touch(tag, packet.Uint(0x1fff))
@@ -271,6 +274,7 @@ func (x *translation) pushMPLS(a openflow.Other) {
 	var list [maxLabels]uint32
 	copy(list[:], append([]uint32{first}, have...))
 	if len(have) == 0 { // the payload is no longer known
+		p.Set(dpHash, packet.Value{})
 		x.clearNetwork()
 	}
 	p.set(ethType, numberOf(a))

@@ -143,7 +143,7 @@ func (x *translation) send(number uint32, last, truncated bool) {
 
 // enter takes the packet into a port's bridge, as if it had come in there.
 func (x *translation) enter(p *port, last bool) {
-	if x.sw.eager {
+	if x.sw.eager && !last {
 		x.commit()
 	}
 	pkt, tracked, mpls, stack, set, home := x.packet, x.tracked, x.wasMPLS, x.stack, x.set, x.bridge

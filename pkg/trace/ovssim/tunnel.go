@@ -269,6 +269,7 @@ func (x *translation) pushHeader(p *port, last, truncated bool) {
 	r, out := x.sw.route(x.packet.number(pktMark), from, to)
 	if out == nil {
 		x.warn("native tunnel routing failed")
+		x.nowhere(last)
 		return
 	}
 	next := to
@@ -283,6 +284,7 @@ func (x *translation) pushHeader(p *port, last, truncated bool) {
 			question = "ARP"
 		}
 		x.detail("neighbor cache miss for %s on bridge %s, sending %s request", next, out.bridge.name, question)
+		x.nowhere(last)
 		return
 	}
 	if from.IsUnspecified() {
@@ -292,6 +294,7 @@ func (x *translation) pushHeader(p *port, last, truncated bool) {
 	header, ok := x.header(p, out, mac, from, to)
 	if !ok {
 		x.warn("native tunnel header build failed")
+		x.nowhere(last)
 		return
 	}
 	base, before := x.base, x.packet
@@ -319,6 +322,17 @@ func (x *translation) pushHeader(p *port, last, truncated bool) {
 		}
 	}
 	x.packet, x.base = before, base
+}
+
+// nowhere ends a packet that cannot be encapsulated.
+func (x *translation) nowhere(last bool) {
+	switch {
+	case !x.sw.eager:
+	case last:
+		x.emit("drop")
+	default:
+		x.emit("clone(drop)")
+	}
 }
 
 // header returns the outer header as the datapath writes it.
