@@ -313,7 +313,7 @@ func (x *translation) clone(ops []op, last bool) {
 		x.commit()
 	}
 	if reversible(ops) || last {
-		x.isolated(func() { finish(last) })
+		x.isolated(func() { finish(last || x.sw.eager) })
 		return
 	}
 	x.commit()

@@ -263,9 +263,11 @@ func (c *bridgeComparison) bridge(b *drawnBridge) {
 		c.revive()
 		return
 	}
-	if !slices.ContainsFunc(source.Bridges, func(b ovssim.BridgeSource) bool { return b.Name == "br-draw" }) {
-		c.show("the dump could not be read", 1, fmt.Sprint(errs))
-		return
+	for _, err := range errs {
+		if _, bad := errors.AsType[*openflow.SyntaxError](err); bad { // ovs-ofctl leaves out the rest of a message that it cannot decode
+			c.show("ovs-ofctl cannot decode its own dump", 1, fmt.Sprint(err))
+			return
+		}
 	}
 	sw := ovssim.NewSwitch(*source)
 	written, unread := c.written(*source, flows)
@@ -387,6 +389,9 @@ func (c *bridgeComparison) packet(s *bridgeScore, b *drawnBridge, flows []string
 		s.finals++
 		s.actions++
 	}
+	if d.kind == "sequence" {
+		d.text += "\n" + strings.Join(b.flows, "\n") + "\n"
+	}
 	if d.kind != "" {
 		c.show(b.kind+" "+d.kind+": "+d.reason, len(reply), d.text+"\n"+describe())
 	} else {
@@ -414,7 +419,12 @@ func sorted(t *openflow.Trace) string {
 	list := sequence(t)
 	for _, actions := range strings.Split(normalized(t), "\n") {
 		attrs, _ := openflow.ParseAttrs(actions)
-		for _, a := range attrs {
+		for i := 0; i < len(attrs); i++ {
+			a := attrs[i]
+			if a.Name == "clone" { // not around the last one
+				attrs = append(attrs, a.List...)
+				continue
+			}
 			if a.Name != "set" && a.Name != "pop_vlan" && a.Name != "push_vlan" {
 				list = append(list, openflow.Attrs{a}.String())
 			}

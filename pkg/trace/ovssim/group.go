@@ -262,9 +262,6 @@ func (x *translation) alive(b *bucket, depth int) bool {
 // bucket executes the actions of a bucket on a copy of the packet.
 func (x *translation) bucket(b *bucket, last bool) {
 	node := x.report(openflow.NodeBucket, fmt.Sprintf("bucket %d", b.id))
-	if x.sw.eager && !last {
-		x.commit()
-	}
 	packet, mpls := x.packet, x.wasMPLS
 	x.below(node, func() {
 		x.depth++

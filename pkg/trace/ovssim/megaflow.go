@@ -234,7 +234,7 @@ func (x *translation) forget(start *packet.Flow) {
 	}
 }
 
-var mplsFields = []*packet.Field{mplsLabel, mplsTC, mplsBOS, mplsTTL, mplsLSE1, mplsLSE2}
+var mplsFields = []*packet.Field{mplsLabel, mplsTC, mplsTTL, mplsBOS, mplsLSE1, mplsLSE2}
 
 // meets reports whether the packet meets a field's prerequisites, which are examined by that.
 func (x *translation) meets(f *packet.Field) bool {

@@ -124,7 +124,7 @@ func (p *frame) setVLANs(t tags, always bool) {
 }
 
 // normal forwards the packet as a learning switch does (ovs-actions(7), "The output action").
-func (x *translation) normal() {
+func (x *translation) normal(last bool) {
 	x.touch(ethSrc, ethSrc.Mask())
 	x.touch(ethDst, ethDst.Mask())
 	x.touch(outer, packet.Uint(0x1fff))
@@ -157,21 +157,21 @@ func (x *translation) normal() {
 	multicast := x.packet.number(ethDst)>>40&1 == 1
 	if x.bridge.snooping && multicast && mac != broadcast && x.packet.ip() {
 		x.detail("unregistered multicast, flooding")
-		x.normalFlood(from, vlans)
+		x.normalFlood(from, vlans, last)
 		return
 	}
 	to, ok := x.bridge.fdb[fdbKey{vlans[0].id, mac}]
 	switch {
 	case !ok:
 		x.detail("no learned MAC for destination, flooding")
-		x.normalFlood(from, vlans)
+		x.normalFlood(from, vlans, last)
 	case to.mirrored:
 		x.warn("learned port is a mirror port, dropping")
 	case to == from:
 		x.detail("learned port is input port, dropping")
 	default:
 		x.detail("forwarding to learned port")
-		x.forward(to, vlans)
+		x.forward(to, vlans, last)
 	}
 }
 
@@ -191,11 +191,15 @@ func reserved(mac string) bool {
 	return false
 }
 
-func (x *translation) normalFlood(from *bundle, vlans tags) {
+func (x *translation) normalFlood(from *bundle, vlans tags, last bool) {
+	var list []*bundle
 	for _, u := range x.bridge.bundles {
 		if u != from && u.has(vlans) && !u.mirrored && !u.ports[0].noFlood && !u.layer3() {
-			x.forward(u, vlans)
+			list = append(list, u)
 		}
+	}
+	for i, u := range list {
+		x.forward(u, vlans, last && i == len(list)-1)
 	}
 }
 
@@ -203,7 +207,7 @@ func (x *translation) normalFlood(from *bundle, vlans tags) {
 func (u *bundle) layer3() bool { return u.ports[0].tunnel != nil && u.ports[0].tunnel.layer3 }
 
 // forward sends the packet out of a bundle, with the bundle's tags.
-func (x *translation) forward(to *bundle, vlans tags) {
+func (x *translation) forward(to *bundle, vlans tags, last bool) {
 	if to.mode == dot1qTunnel && to.cvlans != nil {
 		x.touch(inner, packet.Uint(0xffff))
 	}
@@ -220,7 +224,7 @@ func (x *translation) forward(to *bundle, vlans tags) {
 	}
 	outerTag, innerTag, types := x.packet.Get(outer), x.packet.Get(inner), x.packet.tagTypes
 	x.packet.setVLANs(out, to.priorityTags == "always")
-	x.send(p.number, false, false)
+	x.send(p.number, last, false)
 	x.packet.Set(outer, outerTag)
 	x.packet.Set(inner, innerTag)
 	x.packet.tagTypes = types

@@ -257,7 +257,7 @@ func (x *translation) pushMPLS(a openflow.Other) {
 	switch {
 	case len(have) > 0:
 		first = have[0] &^ bottom
-		for _, f := range mplsFields[:4] {
+		for _, f := range mplsFields[:3+len(have)] {
 			x.touch(f, f.Mask())
 		}
 	case p.ip():

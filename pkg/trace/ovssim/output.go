@@ -62,7 +62,7 @@ func (x *translation) output(number uint32, last, truncated, bucket, explicit bo
 	case packet.PortTable:
 		x.resubmit(own, 0, false, false, x.plain)
 	case packet.PortNormal:
-		x.normal()
+		x.normal(last)
 	case packet.PortFlood:
 		x.flood(false, last)
 	case packet.PortAll:

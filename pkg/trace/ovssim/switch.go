@@ -66,7 +66,7 @@ type Switch struct {
 	tunnelPorts []string             // numbers in the datapath, by the flow that finds them
 	arriving    *openflow.Classifier // finds the tunnel port of a packet
 	tries       openflow.Tries       // of the tables
-	eager       bool                 // writes what has changed before a clone, a group and another bridge: unless nothing follows: since 4.0
+	eager       bool                 // writes what has changed before a clone and another bridge, unless nothing follows: since 4.0
 }
 
 type bridge struct {
