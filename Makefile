@@ -105,6 +105,11 @@ test-all: unit test test-releases ## test, releases, many seeds, a short fuzz
 	OVNCTL_MICROFLOWS=2000 $(GOTEST) -timeout 60m -tags lab,releases -run 'Microflows$$' ./pkg/trace/microflow
 	$(MAKE) fuzz
 
+.PHONY: test-bridges
+test-bridges: install-lab ## BRIDGES=N: drawn bridges, their flows simulated and traced by three releases of Open vSwitch
+	OVNCTL_BRIDGES=$(or $(BRIDGES),5000) $(GOTEST) -timeout 6h -v -run '^TestBridges$$' ./pkg/trace/ovssim
+	OVNCTL_BRIDGES=$(or $(BRIDGES),5000) $(subst -tags lab,-tags lab$(COMMA)releases,$(GOTEST)) -timeout 6h -v -run '^TestReleasesBridges$$' ./pkg/trace/ovssim
+
 # A machine of its own under QEMU: the kernel datapath, systemd, reboots.
 .PHONY: install-machine
 install-machine:

@@ -5,7 +5,8 @@
 // MAC addresses, and tunnel routes and neighbours. [Switch.Trace] prints what ofproto/trace prints (ovs-vswitchd(8)),
 // except:
 //
-//   - the megaflow is an estimate: it has every bit that decided, and more;
+//   - the megaflow has more bits where a dump does not tell which action was
+//     written, and may lack some in rare cases;
 //   - NORMAL floods in port number order; ovs-vswitchd's order is random;
 //   - recirculation ids are counted from 1, and meters have their OpenFlow
 //     numbers; the datapath has others.

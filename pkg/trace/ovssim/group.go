@@ -29,7 +29,7 @@ type hashField struct {
 	mask  packet.Value
 }
 
-func newGroup(e openflow.GroupEntry) *group {
+func newGroup(e openflow.GroupEntry, byDefault int) *group {
 	g := &group{GroupEntry: e}
 	for i, b := range e.Buckets {
 		id := uint32(i)
@@ -41,7 +41,7 @@ func newGroup(e openflow.GroupEntry) *group {
 	if e.Type == "select" && e.Method != "hash" {
 		most := mostSlots
 		if e.Method == "" {
-			most = mostSlotsByDefault
+			most = byDefault
 		}
 		g.slots = hashSlots(e.Buckets, most)
 	}
@@ -64,7 +64,7 @@ func newGroup(e openflow.GroupEntry) *group {
 // method.
 const (
 	mostSlots          = 256
-	mostSlotsByDefault = 64
+	mostSlotsByDefault = 64 // until 4.0
 )
 
 // hashSlots spreads values of dp_hash over buckets by weight, with Webster's method like Open vSwitch; nil if there
