@@ -57,6 +57,9 @@ func parseTerm(proto uint8, key, value string, hasValue bool) (Term, error) {
 		}
 		return Term{}, fault(0, "unknown keyword "+key)
 	}
+	if name, _, part := strings.Cut(key, "["); part {
+		return parsePart(proto, name, key, value)
+	}
 	f, ok := packet.LookupFor(proto, key)
 	if !ok {
 		return Term{}, fault(0, "unknown field "+key)
@@ -66,6 +69,27 @@ func parseTerm(proto uint8, key, value string, hasValue bool) (Term, error) {
 		t.Name = key
 	}
 	return t.read(value)
+}
+
+// parsePart parses a term for some bits of a field, as people write it: reg3[0..7]=5.
+func parsePart(proto uint8, name, key, value string) (Term, error) {
+	s, err := packet.ParseSubfield(key)
+	if err != nil {
+		return Term{}, within(err, 0)
+	}
+	f, _ := packet.LookupFor(proto, name)
+	v, _, err := f.ParseValue(value)
+	if err != nil {
+		return Term{}, within(err, len(key)+1)
+	}
+	if v.BitLen() > s.Bits {
+		return Term{}, fault(len(key)+1, "value too wide for "+key)
+	}
+	t := Term{Field: f, Value: v.Shl(s.Lo), Mask: s.Mask()}
+	if name != f.Label() {
+		t.Name = name
+	}
+	return t, nil
 }
 
 // proto is the IP protocol that the term requires; 0 if none.

@@ -26,6 +26,23 @@ func TestWrittenActions(t *testing.T) {
 			t.Errorf("%s is read as %s, want %s", written, got, printed)
 		}
 	}
+	for written, printed := range map[string]string{
+		"ip6":                 "ip6",
+		"tcp,tp_src[5]=1":     "tcp,tp_src=0x20/0x20",
+		"reg3[]=3":            "reg3=0x3",
+		"reg3[3..5]=3":        "reg3=0x18/0x38",
+		"actset_output=unset": "actset_output=UNSET",
+	} {
+		m, err := ParseMatch(written)
+		if err != nil {
+			t.Errorf("%s: %v", written, err)
+		} else if got := m.String(); got != printed {
+			t.Errorf("%s is read as %s, want %s", written, got, printed)
+		}
+	}
+	if _, err := ParseMatch("reg3[3..5]=8"); err == nil {
+		t.Error("reg3[3..5]=8 is read: it is too wide")
+	}
 	e, err := ParseFlowEntry("arp,dl_vlan=0xffff actions=drop")
 	if term, ok := e.Match.Field("vlan_tci"); err != nil || !ok || !term.Value.IsZero() || term.Mask.Lo != 0xffff {
 		t.Errorf("dl_vlan=0xffff is read as %s, %v: want no tag", e.Match, err)

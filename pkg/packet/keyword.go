@@ -36,7 +36,7 @@ type Keyword struct {
 
 var keywords = []Keyword{
 	{"eth", 0, 0},
-	{"ip", EthIPv4, 0}, {"ipv4", EthIPv4, 0}, {"ipv6", EthIPv6, 0},
+	{"ip", EthIPv4, 0}, {"ipv4", EthIPv4, 0}, {"ipv6", EthIPv6, 0}, {"ip6", EthIPv6, 0},
 	{"icmp", EthIPv4, ProtoICMP}, {"icmp6", EthIPv6, ProtoICMPv6},
 	{"tcp", EthIPv4, ProtoTCP}, {"tcp6", EthIPv6, ProtoTCP},
 	{"udp", EthIPv4, ProtoUDP}, {"udp6", EthIPv6, ProtoUDP},
