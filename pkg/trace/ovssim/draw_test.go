@@ -151,7 +151,7 @@ func (g *drawing) conditions(kind string) []string {
 	case "icmp6":
 		list = append(list, "icmp_type="+g.one("128", "135"), "icmpv6_type=135,icmpv6_code=0,nd_target="+g.ip6(), "icmp_type=136,icmp_code=0,nd_tll="+g.mac())
 	case "nsh":
-		list = append(list, "nsh_spi="+g.num(4), "nsh_si="+g.one("254", "255"), "nsh_c1="+g.masked(32), "nsh_flags=0", "nsh_mdtype=1", "nsh_ttl=63", "nsh_np=3")
+		list = append(list, "nsh_spi="+g.num(4), "nsh_si="+g.one("254", "255"), "nsh_mdtype=1,nsh_c1="+g.masked(32), "nsh_flags=0", "nsh_mdtype=1", "nsh_ttl=63", "nsh_np=3")
 	}
 	return list
 }

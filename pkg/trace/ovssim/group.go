@@ -29,7 +29,7 @@ type hashField struct {
 	mask  packet.Value
 }
 
-func newGroup(e openflow.GroupEntry, byDefault int) *group {
+func newGroup(e openflow.GroupEntry) *group {
 	g := &group{GroupEntry: e}
 	for i, b := range e.Buckets {
 		id := uint32(i)
@@ -39,11 +39,7 @@ func newGroup(e openflow.GroupEntry, byDefault int) *group {
 		g.buckets = append(g.buckets, bucket{b, id, ordered(compile(b.Actions))})
 	}
 	if e.Type == "select" && e.Method != "hash" {
-		most := mostSlots
-		if e.Method == "" {
-			most = byDefault
-		}
-		g.slots = hashSlots(e.Buckets, most)
+		g.slots = hashSlots(e.Buckets)
 	}
 	for name := range strings.SplitSeq(e.Fields, ",") {
 		name, text, masked := strings.Cut(name, "=")
@@ -60,16 +56,12 @@ func newGroup(e openflow.GroupEntry, byDefault int) *group {
 	return g
 }
 
-// Maximum number of dp_hash values spread over buckets, if the group asks for dp_hash and if it names no selection
-// method.
-const (
-	mostSlots          = 256
-	mostSlotsByDefault = 64 // until 4.0
-)
+// mostSlots is the maximum number of dp_hash values spread over buckets.
+const mostSlots = 256
 
 // hashSlots spreads values of dp_hash over buckets by weight, with Webster's method like Open vSwitch; nil if there
 // would be too many.
-func hashSlots(buckets []openflow.Bucket, most int) []int {
+func hashSlots(buckets []openflow.Bucket) []int {
 	const fewest = 16
 	total, least := 0, 0
 	weights := make([]int, len(buckets))
@@ -87,7 +79,7 @@ func hashSlots(buckets []openflow.Bucket, most int) []int {
 		return nil
 	}
 	n := max(fewest, 1<<bits.Len(uint((total+least-1)/least-1)))
-	if n > most {
+	if n > mostSlots {
 		return nil
 	}
 	slots := make([]int, n)

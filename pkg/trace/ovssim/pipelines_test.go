@@ -104,6 +104,7 @@ var pipelines = []pipeline{
 	{"select by dp_hash", "actions=group:1,4", "group_id=1,type=select,selection_method=dp_hash,bucket=bucket_id:5,weight=100,actions=2,bucket=bucket_id:7,weight=50,actions=LOCAL,bucket=weight=10,watch_port:3,actions=3",
 		tcp + "\n" + hashes(16)},
 	{"select by default", "actions=group:1,4", "group_id=1,type=select,bucket=actions=2,bucket=actions=LOCAL", tcp + "\n" + hashes(4)},
+	{"select by unequal weights", "actions=group:1,4", "group_id=1,type=select,bucket=actions=2,bucket=weight=100,actions=LOCAL,bucket=weight=150,actions=4", tcp + "\n" + hashes(4)},
 	{"select by fields", "actions=group:1,4", "group_id=1,type=select,selection_method=hash,selection_method_param=7,fields(ip_src,tcp_dst=0xff),bucket=actions=2,bucket=weight=3,actions=LOCAL,bucket=actions=4,bucket=watch_port:3,actions=3",
 		tcp + "\n" + tcp + ",nw_src=10.7.7.7\n" + tcp + ",tp_dst=90\n" + tcp + ",nw_src=10.0.0.77\nudp,in_port=1,nw_src=1.2.3.4"},
 	{"bundle", "actions=bundle(eth_src,0,active_backup,ofport,members:3,2,4),bundle_load(eth_src,0,active_backup,ofport,NXM_NX_REG0[0..15],members:3,4),bundle_load(eth_src,0,active_backup,ofport,NXM_NX_REG1[0..15],members:3),4", "", tcp},

@@ -241,7 +241,7 @@ func (sw *Switch) newBridge(s BridgeSource, r rows, numbers map[string]string, p
 	slices.SortFunc(b.bundles, func(a, b *bundle) int {
 		return cmp.Or(cmp.Compare(place(s.Flood, a.name), place(s.Flood, b.name)), cmp.Compare(a.ports[0].number, b.ports[0].number))
 	})
-	b.classify(s, sw.names, sw.eager)
+	b.classify(s, sw.names)
 	b.classifier.With(sw.tries)
 	for _, e := range s.FDB {
 		if p := b.find(e.Port); p != nil && p.bundle != nil {
@@ -259,7 +259,7 @@ func place(order []string, name string) int {
 }
 
 // classify prepares flows and groups, which may refer to ports by name.
-func (b *bridge) classify(s BridgeSource, names, eager bool) {
+func (b *bridge) classify(s BridgeSource, names bool) {
 	flows := slices.Clone(s.Flows)
 	for i := range flows {
 		flows[i].Match = b.knowPorts(flows[i].Match, names)
@@ -267,12 +267,8 @@ func (b *bridge) classify(s BridgeSource, names, eager bool) {
 	b.named = names
 	b.classifier = openflow.NewClassifier(flows)
 	b.programs = make([]atomic.Pointer[program], len(flows))
-	slots := mostSlotsByDefault
-	if eager {
-		slots = mostSlots
-	}
 	for _, g := range s.Groups {
-		b.groups[g.ID] = newGroup(g, slots)
+		b.groups[g.ID] = newGroup(g)
 	}
 }
 
