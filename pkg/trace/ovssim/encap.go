@@ -69,7 +69,6 @@ func (x *translation) encap(a openflow.Other) {
 			}
 		}
 		x.clearNetwork()
-		p.Set(dpHash, packet.Value{}) // it was that of what is inside
 		p.set(packetType, typeNSH)
 		p.set(ethType, packet.EthNSH)
 		for i, n := range []uint64{0, 63, kind, next, 0, 255, 0, 0, 0, 0} {
@@ -116,6 +115,8 @@ func (x *translation) decap() {
 			return
 		}
 		p.set(packetType, etherTypes|p.number(ethType))
+		p.Set(ethSrc, packet.Value{})
+		p.Set(ethDst, packet.Value{})
 	case typeNSH:
 		np := nshFields[3]
 		x.touch(np, np.Mask())
@@ -174,7 +175,10 @@ func (x *translation) commitWrapping() {
 			text += ",md2=0x" + x.wrapping.metadata
 		}
 		x.emit("push_nsh(" + text[1:] + ")")
+		mark, priority := x.base.Get(pktMark), x.base.Get(skbPriority)
 		x.base = *p
+		x.base.Set(pktMark, mark) // these are not headers
+		x.base.Set(skbPriority, priority)
 	case x.wrapping.pop && was == typeNSH:
 		x.emit("pop_nsh()")
 	case is == was:
