@@ -69,6 +69,8 @@ func (x *translation) encap(a openflow.Other) {
 			}
 		}
 		x.clearNetwork()
+		p.Set(ethSrc, packet.Value{})
+		p.Set(ethDst, packet.Value{})
 		p.set(packetType, typeNSH)
 		p.set(ethType, packet.EthNSH)
 		for i, n := range []uint64{0, 63, kind, next, 0, 255, 0, 0, 0, 0} {
