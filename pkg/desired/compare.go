@@ -28,6 +28,9 @@ type Pair struct {
 	// Desired are the flows that logical flows ask for. Where several have one match and different actions,
 	// ovn-controller installs one of them.
 	Desired []*openflow.FlowEntry
+	// Reshaped is set if flows of the same logical flow are missing while its actions are installed in other matches: then it
+	// was compiled in another way, which no one does by hand.
+	Reshaped bool
 
 	actions string // those installed, as actionsKey has them, with conjunctions numbered as desired
 }
@@ -71,6 +74,7 @@ func Compare(desired, installed []openflow.FlowEntry) []Pair {
 		p.Difference = p.difference()
 		all = append(all, *p)
 	}
+	reshape(all)
 	slices.SortFunc(all, func(a, b Pair) int {
 		x, y := a.Any(), b.Any()
 		return cmp.Or(cmp.Compare(x.Table.Number, y.Table.Number), cmp.Compare(y.Priority, x.Priority), strings.Compare(x.Match.String(), y.Match.String()))
@@ -150,6 +154,53 @@ func (n numbering) of(f openflow.FlowEntry) openflow.FlowEntry {
 		}
 	}
 	return f
+}
+
+// reshape finds the flows that are reshaped.
+func reshape(pairs []Pair) {
+	type origin struct {
+		cookie, datapath uint64
+		table            int
+	}
+	originOf := func(f *openflow.FlowEntry) origin {
+		term, _ := f.Match.Field("metadata")
+		return origin{f.Cookie, term.Value.Lo, f.Table.Number}
+	}
+	missing := map[origin]*openflow.FlowEntry{}
+	for i := range pairs {
+		if p := &pairs[i]; p.Difference == Missing && p.Desired[0].Cookie != 0 {
+			missing[originOf(p.Desired[0])] = p.Desired[0]
+		}
+	}
+	reshaped, ids := map[origin]bool{}, map[conjunction]bool{}
+	for i := range pairs {
+		p := &pairs[i]
+		if f := p.Any(); p.Difference == Foreign && missing[originOf(f)] != nil && SameActions(f, missing[originOf(f)]) {
+			reshaped[originOf(f)] = true
+		}
+	}
+	if len(reshaped) == 0 {
+		return
+	}
+	differs := func(p *Pair) bool { return p.Difference == Missing || p.Difference == Foreign }
+	for i := range pairs {
+		p := &pairs[i]
+		if f := p.Any(); differs(p) && reshaped[originOf(f)] {
+			p.Reshaped = true
+			if id, ok := f.Match.Field("conj_id"); ok {
+				ids[conjunction{f.Table.Number, uint32(id.Value.Lo)}] = true
+			}
+		}
+	}
+	for i := range pairs {
+		p := &pairs[i]
+		if f := p.Any(); (differs(p) || p.Difference == Edited) && isClause(f) {
+			p.Reshaped = slices.ContainsFunc(f.Actions, func(a openflow.Action) bool {
+				clause, ok := a.(openflow.Conjunction)
+				return ok && ids[conjunction{f.Table.Number, clause.ID}]
+			})
+		}
+	}
 }
 
 // Any is the flow that is installed, else one that is desired.

@@ -40,3 +40,42 @@ func TestCompareRenumbered(t *testing.T) {
 		t.Errorf("%v: want 2 equal (conj_id and 10.0.0.1), 10.0.0.2 edited, 10.0.0.3 missing, 10.0.0.4 foreign", got)
 	}
 }
+
+// Of a logical flow that is compiled in another way nothing was changed by hand: its flows are reshaped. What was deleted, added or
+// edited beside it is not.
+func TestCompareReshaped(t *testing.T) {
+	conjunctive := `
+		cookie=0x1, table=16, priority=5,conj_id=100,icmp6,metadata=0x1 actions=resubmit(,17)
+		table=16, priority=5,icmp6,reg15=0x1,metadata=0x1 actions=conjunction(100,1/2)
+		table=16, priority=5,icmp6,reg15=0x2,metadata=0x1 actions=conjunction(100,1/2)
+		table=16, priority=5,icmp6,metadata=0x1,icmp_type=135 actions=conjunction(100,2/2)
+		table=16, priority=5,icmp6,metadata=0x1,icmp_type=136 actions=conjunction(100,2/2)`
+	written := `
+		cookie=0x1, table=16, priority=5,icmp6,reg15=0x1,metadata=0x1,icmp_type=135 actions=resubmit(,17)
+		cookie=0x1, table=16, priority=5,icmp6,reg15=0x1,metadata=0x1,icmp_type=136 actions=resubmit(,17)
+		cookie=0x1, table=16, priority=5,icmp6,reg15=0x2,metadata=0x1,icmp_type=135 actions=resubmit(,17)
+		cookie=0x1, table=16, priority=5,icmp6,reg15=0x2,metadata=0x1,icmp_type=136 actions=resubmit(,17)`
+	rest := `
+		cookie=0x2, table=16, priority=6,ip,metadata=0x1 actions=resubmit(,17)
+		cookie=0x3, table=16, priority=7,ip,metadata=0x1 actions=resubmit(,17)`
+	changed := `
+		cookie=0x2, table=16, priority=6,ip,metadata=0x1 actions=drop
+		cookie=0x4, table=16, priority=8,ip,metadata=0x1 actions=resubmit(,17)`
+	for _, c := range [][2]string{{conjunctive + rest, written + changed}, {written + rest, conjunctive + changed}} {
+		got := map[Difference]int{}
+		for _, p := range Compare(entries(t, c[0]), entries(t, c[1])) {
+			if !p.Reshaped {
+				got[p.Difference]++
+			}
+		}
+		if len(got) != 3 || got[Edited] != 1 || got[Missing] != 1 || got[Foreign] != 1 {
+			t.Errorf("%v not reshaped: want 1 edited, 1 missing, 1 foreign", got)
+		}
+	}
+	// A clause that is gone is not what another compiler would leave.
+	for _, p := range Compare(entries(t, conjunctive), entries(t, conjunctive[:strings.LastIndex(conjunctive, "\n")])) {
+		if p.Reshaped || p.Difference != Equal && p.Difference != Missing {
+			t.Errorf("%s, reshaped %t: %s", p.Difference, p.Reshaped, p.Any())
+		}
+	}
+}

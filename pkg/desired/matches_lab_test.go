@@ -28,6 +28,7 @@ var matches = []string{
 	"(ip4 && tcp.dst == {1, 2}) || (ip6 && udp.dst == {1, 2} && ip6.src == {fd00::1, fd00::2})",
 	"ip.proto == {6, 17} && ip4.src == {1.1.1.1, 2.2.2.2} && ip4.dst == {3.3.3.3, 4.4.4.4}",
 	"icmp4.type == {0, 8} && ip4.src == $wide", "icmp6.type == {135, 136} || icmp4.type == 3",
+	"outport == @some && (arp || nd)", "inport == @some && icmp6.type == {128, 129} && icmp6.code == {0, 1}", "outport == @some && icmp4.type == {0, 8} && icmp4.code == {0, 1}",
 	"eth.src == {02:00:00:00:00:01, 02:00:00:00:00:02} && arp.op == {1, 2}", "vlan.present && vlan.vid == 5", "vlan.vid == {5, 6} && vlan.pcp == 3",
 	"ip.dscp == 10 && ip.ttl == {1, 2} && ip4.src == {1.1.1.1, 2.2.2.2}", "ct.est && !ct.rpl && ct_mark.blocked == 0 && ip4.src == {1.1.1.1, 2.2.2.2}",
 	"ct_label[0..31] == 5 || ct_mark == 7", "reg0[1..3] == {1, 2} && ip4.src == {1.1.1.1, 2.2.2.2}", "ip.frag == 1 || ip.is_frag", "tcp.flags == 2/0x12",

@@ -130,8 +130,8 @@ var definitions = []definition{
 	{name: "ip6.mcast_flood", predicate: "eth.mcastv6 && (ip6.mcast_rsvd || ip6.mcast_all_nodes || ip6.mcast_all_rtrs || ip6.mcast_sol_node)"},
 	{name: "ip6.mcast", predicate: "eth.mcastv6 && ip6.dst[120..127] == 0xff"},
 	{name: "icmp6", predicate: "ip6 && ip.proto == 58"},
-	{name: "icmp6.type", field: "icmpv6_type", needs: "icmp6"},
-	{name: "icmp6.code", field: "icmpv6_code", needs: "icmp6"},
+	{name: "icmp6.type", field: "icmpv6_type", needs: "icmp6", crossed: true},
+	{name: "icmp6.code", field: "icmpv6_code", needs: "icmp6", crossed: true},
 	{name: "icmp6.frag_mtu", writeOnly: 32},
 	{name: "icmp", predicate: "icmp4 || icmp6"},
 

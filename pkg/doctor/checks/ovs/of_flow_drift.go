@@ -395,7 +395,9 @@ func logicalDrift(c *doctor.Chassis, t *flowTable, groups []sb.LogicalDPGroup, l
 		likely = expect(rows, of)
 	}
 	l := &logicalFlows{Chassis: c, flows: t, expected: likely, here: here, members: members}
-	l.compare(found)
+	if reshaped := l.compare(found); reshaped > 0 {
+		return fmt.Errorf("ovn-controller of %s makes other flows of some logical flows than ovnctl expects: %d flows were not compared; `ovnctl flows --expected` shows them", c.Name, reshaped)
+	}
 	return nil
 }
 
@@ -412,7 +414,8 @@ type logicalFlows struct {
 	ports   map[string]*sb.PortBindingBrief
 }
 
-func (l *logicalFlows) compare(found drifts) {
+// compare returns how many flows were not compared, as logical flows are compiled in another way than is known.
+func (l *logicalFlows) compare(found drifts) (reshaped int) {
 	votes := map[string]map[int]int{"ingress": {}, "egress": {}}
 	outputs := map[string]map[int]int{"ingress": {}, "egress": {}}
 	for _, r := range l.rows {
@@ -431,32 +434,34 @@ func (l *logicalFlows) compare(found drifts) {
 	for _, r := range l.rows {
 		l.stages[l.base[r.Pipeline]+r.TableID] = true
 	}
-	if l.compiled(found) {
-		return
+	if reshaped, ok := l.compiled(found); ok {
+		return reshaped
 	}
 	l.missing(found)
 	l.edited(found)
+	return 0
 }
 
-// compiled compares the pipelines' flows with those that ovn-controller makes of the logical flows. It reports false if
-// those are not known: of a release that it was never compared with, or without what the flows depend on.
-func (l *logicalFlows) compiled(found drifts) bool {
+// compiled compares the pipelines' flows with those that ovn-controller makes of the logical flows, and returns how many
+// are reshaped. It reports false if those are not known: of a release that it was never compared with, or without what the flows
+// depend on.
+func (l *logicalFlows) compiled(found drifts) (reshaped int, ok bool) {
 	d, err := l.Daemon("ovn-controller")
 	if err != nil {
-		return false
+		return 0, false
 	}
 	version := ovnrelease.Parse(d.Version)
 	tables, ok := desired.TablesAt(version, l.base["ingress"], l.base["egress"])
 	if !ok || !desired.Verified(version) {
-		return false
+		return 0, false
 	}
 	inputs, err := l.Zone().Compilation()
 	if err != nil {
-		return false
+		return 0, false
 	}
 	groups, err := l.Groups(l.Bridge)
 	if err != nil {
-		return false
+		return 0, false
 	}
 	n := &desired.Node{SystemID: l.SystemID, Version: version, Tables: tables, Groups: groups, Datapaths: map[uint64]bool{}}
 	n.Switch(desired.Switch{Interfaces: l.OVS.Interfaces, Datapaths: l.OVS.Datapaths})
@@ -487,6 +492,10 @@ func (l *logicalFlows) compiled(found drifts) bool {
 	}
 	installed := slices.DeleteFunc(slices.Clone(l.flows.all), func(f openflow.FlowEntry) bool { return !tables.In(&f) })
 	for _, p := range desired.Compare(wanted, installed) {
+		if p.Reshaped {
+			reshaped++
+			continue
+		}
 		f := p.Any()
 		key, _ := metadata(f)
 		switch {
@@ -502,7 +511,7 @@ func (l *logicalFlows) compiled(found drifts) bool {
 			found[driftKey{kind: foreign, of: flowID(f)}] = drift{seen: l.seen(f)}
 		}
 	}
-	return true
+	return reshaped, true
 }
 
 // most returns each pipeline's value with most votes.
