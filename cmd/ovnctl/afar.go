@@ -201,14 +201,19 @@ type replier struct {
 	to    io.Writer
 	reply *io.PipeWriter
 	mu    sync.Mutex
+	begun []byte // of a request that has not wholly arrived
 }
 
 func (r *replier) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	text := p
+	text := append(r.begun, p...)
+	r.begun = nil
 	for {
 		before, after, asked := bytes.Cut(text, []byte(askedReply))
+		if at := bytes.LastIndexByte(before, askedReply[0]); !asked && at >= 0 && strings.HasPrefix(askedReply, string(before[at:])) {
+			before, r.begun = before[:at], slices.Clone(before[at:])
+		}
 		if _, err := r.to.Write(before); err != nil {
 			return 0, err
 		}
