@@ -108,7 +108,7 @@ const (
 	firstCgroupNamespace = "cgroup:[4026531835]"
 )
 
-// Watchable returns why no watchdog can run on this host, nil if one can.
+// watchable returns why no watchdog can run on this host, nil if one can.
 func watchable(t *Target) error {
 	ours, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {

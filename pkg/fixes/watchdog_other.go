@@ -9,8 +9,8 @@ import (
 
 var errNoWatchdog = errors.New("watchdogs run on Linux only")
 
-// Watchable returns why no watchdog can run on this host.
-func Watchable(*Target) error { return errNoWatchdog }
+// watchable returns why no watchdog can run on this host.
+func watchable(*Target) error { return errNoWatchdog }
 
 // Arm starts the watchdog of a run.
 func (j *Journal) Arm(context.Context, *Target, []string, int) error { return errNoWatchdog }
