@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ovnctl/ovnctl/pkg/flowtable"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
@@ -31,7 +32,8 @@ var deployments = map[string]struct {
 	},
 }
 
-// Real deployments are shown whole, with nothing that could not be read, and the flows of each node are there.
+// Real deployments are shown whole, with nothing that could not be read, and the flows of each node are there,
+// as ovn-controller would install them.
 func TestDeployments(t *testing.T) {
 	for name, d := range deployments {
 		t.Run(name, func(t *testing.T) {
@@ -69,6 +71,13 @@ func TestDeployments(t *testing.T) {
 			for _, node := range d.nodes[:fewer(t, len(d.nodes), 1)] {
 				if flows := ovnctl("flows", "--node", node); !strings.HasPrefix(flows, node+"  bridge br-int  ") || strings.Count(flows, "\n") < 100 {
 					t.Errorf("flows of %s: %.200s", node, flows)
+				}
+				var table flowtable.FlowsDocument
+				if err := json.Unmarshal([]byte(ovnctl("flows", "--expected", "--node", node, "-o", "json")), &table); err != nil {
+					t.Fatal(err)
+				}
+				if e := table.Expected; e == nil || e.Equal < 1000 || e.Edited+e.Missing+e.Foreign > 0 {
+					t.Errorf("flows of %s beside those expected: %+v", node, e)
 				}
 			}
 		})

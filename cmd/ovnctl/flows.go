@@ -20,6 +20,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
@@ -264,6 +265,9 @@ func (o *flowsOptions) bridgeFlows(ctx context.Context, c *cluster.Cluster, ch *
 		case "json", "yaml":
 			return render.Write(o.stdout, format, flowtable.FlowsDocument{Envelope: document.New("Flows", c.Source(), notes), FlowTable: t})
 		}
+		for _, note := range ch.notes {
+			fmt.Fprintln(o.stderr, render.Clean(note))
+		}
 		return render.Flows(o.stdout, o.style(o.stdout), format == "wide", t)
 	})
 }
@@ -275,7 +279,10 @@ func (o *flowsOptions) expect(ctx context.Context, c *cluster.Cluster, ch *chass
 	if zone == nil || zone.SB == nil {
 		return nil, nil, unknownError{errors.New("the Southbound of this node was not read, so what ovn-controller would install is not known")}
 	}
-	n := &desired.Node{SystemID: ch.Names.Chassis, Version: ch.Names.Version, Tables: desired.TablesOf(ch.Calibration)}
+	if ch.Names.Version == (release.Version{}) {
+		ch.notes = append(ch.notes, "the release of ovn-controller is not known: that of ovn-northd is taken")
+	}
+	n := &desired.Node{SystemID: ch.Names.Chassis, Version: ch.Calibration.Version, Tables: desired.TablesOf(ch.Calibration)}
 	entries := make([]openflow.FlowEntry, len(all))
 	for i := range all {
 		entries[i] = all[i].Entry
@@ -289,7 +296,7 @@ func (o *flowsOptions) expect(ctx context.Context, c *cluster.Cluster, ch *chass
 	if meters, err := ch.Host.Control(ctx, "ovn-controller", "meter-table-list"); err == nil {
 		n.ParseMeters(meters)
 	} else {
-		ch.notes = append(ch.notes, "flows with meters are not compiled: ovn-controller did not list its meters: "+err.Error())
+		ch.notes = append(ch.notes, "flows with meters are not compiled: "+err.Error())
 	}
 	var own desired.Switch
 	if err := ovsdb.Load(ctx, ch.Vswitch(), &own); err != nil {
@@ -310,7 +317,7 @@ func (o *flowsOptions) expect(ctx context.Context, c *cluster.Cluster, ch *chass
 	}
 	wanted, problems := desired.New(rows, n).All(flows)
 	installed := slices.DeleteFunc(slices.Clone(all), func(f flowtable.Flow) bool { return !asked(&f) })
-	return flowtable.Expect(ctx, installed, wanted, ch.Names.Bridge, namer), problems, nil
+	return flowtable.Expect(ctx, installed, wanted, problems, ch.Names.Bridge, namer), problems, nil
 }
 
 // first returns how many of n flows to show.

@@ -136,9 +136,7 @@ func (e *encoder) controller(a ovnexpr.Action) {
 		}
 		meter := uint32(0)
 		if a.Meter != "" {
-			if meter, ok = e.Meters(a.Meter); !ok {
-				return // ovn-controller leaves it out
-			}
+			meter = e.meterOf(a.Meter)
 		}
 		e.ask(opLog, false, meter, append([]byte{verdicts[a.Verdict], severity}, a.Name...))
 	case *ovnexpr.BindVirtual:

@@ -15,7 +15,7 @@ import (
 
 // encode encodes a logical flow's actions for a datapath.
 func (c *Chassis) encode(f *Flow, d *Datapath) (list openflow.Actions, err error) {
-	e := &encoder{Chassis: c, Datapath: d, flow: f, meter: f.meter(c)}
+	e := &encoder{Chassis: c, Datapath: d, flow: f}
 	defer func() {
 		if r := recover(); r != nil {
 			u, ok := r.(unencodable)
@@ -25,24 +25,21 @@ func (c *Chassis) encode(f *Flow, d *Datapath) (list openflow.Actions, err error
 			list, err = nil, u.error
 		}
 	}()
+	if name := f.Row.ControllerMeter.Get(); name != "" {
+		e.meter = e.meterOf(name)
+	}
 	return e.encoded(f.actions), nil
 }
 
 // unencodable is panicked with if an action cannot be encoded.
 type unencodable struct{ error }
 
-// meter is the number of the meter that protects ovn-controller from the flow's packets; 0 if none.
-func (f *Flow) meter(c *Chassis) uint32 {
-	id, _ := c.Meters(f.Row.ControllerMeter.Get())
-	return id
-}
-
 // An encoder encodes the actions of one logical flow for one datapath.
 type encoder struct {
 	*Chassis
 	*Datapath
 	flow  *Flow
-	meter uint32
+	meter uint32 // that protects ovn-controller from the flow's packets; 0 if none
 	list  openflow.Actions
 }
 
@@ -502,11 +499,16 @@ func (e *encoder) limit(a *ovnexpr.SetMeter) {
 	if a.Burst != 0 {
 		name = fmt.Sprintf("__string: uuid %s kbps burst stats bands=type=drop rate=%d burst_size=%d", e.flow.Row.UUID, a.Rate, a.Burst)
 	}
+	e.put(openflow.Meter{ID: e.meterOf(name)})
+}
+
+// meterOf is the number that ovn-controller gave a meter.
+func (e *encoder) meterOf(name string) uint32 {
 	id, ok := e.Meters(name)
 	if !ok {
-		e.fail("the switch has no meter %q", name)
+		e.fail("the number of its meter is not known")
 	}
-	e.put(openflow.Meter{ID: id})
+	return id
 }
 
 var ipProtocols = map[string]int{"tcp": 6, "udp": 17, "sctp": 132}

@@ -138,8 +138,9 @@ func tableText(t openflow.Table, names []decode.Name) string {
 	return number
 }
 
-// Expect returns the flows of logical pipelines beside those that ovn-controller would install.
-func Expect(ctx context.Context, flows []Flow, wanted []openflow.FlowEntry, bridge string, n *decode.Namer) []Flow {
+// Expect returns the flows of logical pipelines beside those that ovn-controller would install. Those of the logical flows
+// that were not compiled are left out.
+func Expect(ctx context.Context, flows []Flow, wanted []openflow.FlowEntry, problems []desired.Problem, bridge string, n *decode.Namer) []Flow {
 	byEntry := make(map[*openflow.FlowEntry]*Flow, len(flows))
 	installed := make([]openflow.FlowEntry, len(flows))
 	for i := range flows {
@@ -147,7 +148,16 @@ func Expect(ctx context.Context, flows []Flow, wanted []openflow.FlowEntry, brid
 		byEntry[&installed[i]] = &flows[i]
 	}
 	var all []Flow
+	uncompiled := map[uint32]bool{}
+	for _, p := range problems {
+		if cookie, ok := decode.Prefix(p.Row.UUID); ok {
+			uncompiled[cookie] = true
+		}
+	}
 	for _, p := range desired.Compare(wanted, installed) {
+		if p.Difference == desired.Foreign && uncompiled[uint32(p.Installed.Cookie)] {
+			continue
+		}
 		var f Flow
 		if p.Installed != nil {
 			f = *byEntry[p.Installed]

@@ -3,6 +3,8 @@ package render
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,8 +73,16 @@ func expectedFlows(w io.Writer, s Style, wide bool, t flowtable.FlowTable) error
 	if _, err := fmt.Fprintln(w, s.clean(head)); err != nil {
 		return err
 	}
+	why := map[string][]string{}
 	for _, n := range e.NotCompiled {
-		if _, err := fmt.Fprintln(w, s.paint(s.clean("! logical flow "+n.UUID+" was not compiled: "+n.Reason), Warn)); err != nil {
+		why[n.Reason] = append(why[n.Reason], n.UUID)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(why)) {
+		of := count(len(why[reason]), "logical flow") + ", such as " + why[reason][0]
+		if len(why[reason]) == 1 {
+			of = "logical flow " + why[reason][0]
+		}
+		if _, err := fmt.Fprintln(w, s.paint(s.clean("! not compiled: "+of+": "+reason), Warn)); err != nil {
 			return err
 		}
 	}
