@@ -191,7 +191,7 @@ func (a *addresses) pseudonym(ip netip.Addr) netip.Addr {
 	b := ip.AsSlice()
 	switch {
 	case ip.Is6() && ip.IsMulticast():
-		if b[11] == 1 && b[12] == 0xff && b[1] == 2 {
+		if isSolicited(ip) {
 			low := a.solicited([3]byte(b[13:]))
 			copy(b[13:], low[:])
 		}
@@ -222,6 +222,13 @@ func (a *addresses) pseudonym(ip netip.Addr) netip.Addr {
 	}
 	other, _ := netip.AddrFromSlice(out)
 	return other
+}
+
+var solicitedNodes = netip.MustParsePrefix("ff02::1:ff00:0/104")
+
+// isSolicited reports whether an address is a solicited-node group, which ends as the addresses in it do, RFC 4291 section 2.7.1.
+func isSolicited(ip netip.Addr) bool {
+	return solicitedNodes.Contains(ip)
 }
 
 // inScope reports whether a bit of an address is one of the first ones of a scope.
@@ -330,11 +337,11 @@ func length(rest []byte) (int, bool) {
 	return ones, err == nil
 }
 
-// replace replaces a known address in place. It reports whether b is one.
+// replace replaces a known address in place, or the group of one. It reports whether b is one.
 func (a *addresses) replace(b []byte) bool {
 	if len(b) == 6 {
 		mac := [6]byte(b)
-		if a.macs[mac] {
+		if a.macs[mac] || mac[0] == 0x33 && mac[1] == 0x33 && mac[2] == 0xff {
 			mac = a.mac(mac)
 			copy(b, mac[:])
 			return true
@@ -342,7 +349,7 @@ func (a *addresses) replace(b []byte) bool {
 		return false
 	}
 	ip, ok := netip.AddrFromSlice(b)
-	if !ok || !a.seen[ip] {
+	if !ok || !a.seen[ip] && !isSolicited(ip) {
 		return false
 	}
 	copy(b, a.ip(ip).AsSlice())
@@ -352,7 +359,7 @@ func (a *addresses) replace(b []byte) bool {
 // bytes replaces the addresses and texts in bytes written with dots.
 func (r *Redactor) bytes(text string) string {
 	b, err := hex.DecodeString(strings.ReplaceAll(text, ".", ""))
-	if err != nil {
+	if err != nil || r.seeing { // which addresses there are is not known yet
 		return ""
 	}
 	free := make([]bool, len(b)) // of addresses

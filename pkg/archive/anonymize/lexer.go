@@ -53,9 +53,16 @@ func (r *Redactor) text(out, in []byte, m mode) []byte {
 			i++
 			continue
 		}
+		if other, n := r.register(in[i:]); n > 0 {
+			out = append(out, other...)
+			i += n
+			continue
+		}
 		end := i
 		for end < len(in) && (wordByte(in[end]) || joins(in[end])) {
-			end++
+			if end++; bytes.HasPrefix(in[end-1:], []byte(":0x")) {
+				break
+			}
 		}
 		as := m
 		if m == language {
