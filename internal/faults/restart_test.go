@@ -71,3 +71,18 @@ func (s *scene) whilePinging(pod, to string, do func()) (sent, received int) {
 	}
 	return sent, received
 }
+
+// TestFixWithoutDaemons holds that one run starts all daemons of Open vSwitch: the database that a repair brings back is read
+// by the next look.
+func TestFixWithoutDaemons(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	s := &scene{T: t, Lab: labtest.Own(t, lab.OVNKubernetes(), lab.Options{}), ctx: ctx, fault: &fault{on: "node1"}}
+	flow := func() bool { return s.flows(probe{"shop_client", "shop_web-1", "icmp"}) }
+	s.until("packets flow", flow)
+	s.sh("node1", "kill -9 $(cat $OVS_RUNDIR/ovs-vswitchd.pid) $(cat $OVS_RUNDIR/ovsdb-server.pid)")
+	if code, out := s.ovnctl("doctor", "--fix", "--yes", "--max-risk", "high"); code != 0 || strings.Count(out, "FIXED") < 2 {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
+	s.until("packets flow again", flow)
+}

@@ -116,9 +116,11 @@ func (l *Loop) repairAll(ctx context.Context, faults []Fault, tried map[CallKey]
 	return all, nil
 }
 
-// reopen reopens the deployment if part of it could not be read: a repair may have changed that.
+// reopen reopens the deployment if part of it could not be read, or if it was opened without this host's Open vSwitch: a
+// repair may have changed that.
 func (l *Loop) reopen(ctx context.Context) error {
-	if len(l.Cluster.Problems) == 0 {
+	local := slices.ContainsFunc(l.Cluster.Hosts, func(n *cluster.Node) bool { return n.Local && n.Vswitch() != nil })
+	if local && len(l.Cluster.Problems) == 0 {
 		return nil
 	}
 	c, err := l.Open(ctx)
