@@ -68,7 +68,7 @@ func files(t *testing.T, p *person, contents map[string]string) (l *Loop, find f
 	if err != nil {
 		t.Fatal(err)
 	}
-	l = &Loop{Journal: j, Cluster: &cluster.Cluster{}, Root: t.TempDir(), Operator: p, MaxRisk: Medium, settling: 500 * time.Millisecond}
+	l = &Loop{Journal: j, Cluster: &cluster.Cluster{}, Open: func(context.Context) (*cluster.Cluster, error) { return &cluster.Cluster{}, nil }, Root: t.TempDir(), Operator: p, MaxRisk: Medium, settling: 500 * time.Millisecond}
 	l.Find = edits(l.Root)
 	for name, text := range contents {
 		put(t, &Target{Root: l.Root}, name, text, 0o644)
