@@ -267,10 +267,18 @@ func actionsKey(actions openflow.Actions) string {
 			texts = append(texts, "clone "+actionsKey(a.Actions))
 			continue
 		}
-		if set, ok := openflow.LoadedBits(a); ok {
-			a = set
+		set, ok := openflow.LoadedBits(a)
+		if !ok {
+			texts = append(texts, a.String())
+			continue
 		}
-		texts = append(texts, a.String())
+		// OpenFlow 1.0 loads 64 bits at most.
+		low, high := set.Mask.And(packet.Ones(64)), set.Mask.AndNot(packet.Ones(64))
+		for _, mask := range []packet.Value{low, high} {
+			if !mask.IsZero() {
+				texts = append(texts, openflow.SetField{Field: set.Field, Value: set.Value.And(mask), Mask: mask}.String())
+			}
+		}
 	}
 	if clauses {
 		slices.Sort(texts)

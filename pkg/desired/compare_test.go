@@ -79,3 +79,23 @@ func TestCompareReshaped(t *testing.T) {
 		}
 	}
 }
+
+// OpenFlow 1.0 has no action that sets more than 64 bits: a dump in it shows two.
+func TestSameActions(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"set_field:0xfd00001000960000000000000000000a->xxreg1", "load:0xa->NXM_NX_XXREG1[0..63],load:0xfd00001000960000->NXM_NX_XXREG1[64..127]", true},
+		{"set_field:0xfd00001000960000000000000000000a->xxreg1", "load:0xa->NXM_NX_XXREG1[0..63],load:0xfd00001000970000->NXM_NX_XXREG1[64..127]", false},
+		{"set_field:0xa/0xffff->xxreg1", "load:0xa->NXM_NX_XXREG1[0..15]", true},
+		{"set_field:0xa->reg1", "load:0xa->NXM_NX_REG1[]", true},
+		{"set_field:0xa->reg1", "load:0xb->NXM_NX_REG1[]", false},
+		{"set_field:0xa->reg1", "load:0xa->NXM_NX_REG1[0..30]", false},
+	} {
+		f := entries(t, "table=1, ip actions="+c.a+"\ntable=1, ip actions="+c.b)
+		if SameActions(&f[0], &f[1]) != c.same {
+			t.Errorf("%s and %s: same is %t", c.a, c.b, !c.same)
+		}
+	}
+}
