@@ -485,6 +485,14 @@ func (l *logicalFlows) compiled(found drifts) (reshaped int, ok bool) {
 		of = append(of, sb.LogicalDPGroup{UUID: id, Datapaths: members})
 	}
 	wanted, problems := desired.New(inputs, n).All(desired.NewLogicalFlows(logical, of))
+	// Which flows of a logical flow about one port there are depends on what ovn-controller went through, too: it leaves some of a
+	// port that has gone, and lacks some of one that has come back.
+	ofPort := map[uint64]bool{}
+	for _, r := range l.rows {
+		if r.Tags["in_out_port"] != "" {
+			ofPort[uint64(r.cookie)] = true
+		}
+	}
 	unknown := map[uint64]bool{}
 	for _, p := range problems {
 		cookie, _ := decode.Prefix(p.Row.UUID)
@@ -492,11 +500,14 @@ func (l *logicalFlows) compiled(found drifts) (reshaped int, ok bool) {
 	}
 	installed := slices.DeleteFunc(slices.Clone(l.flows.all), func(f openflow.FlowEntry) bool { return !tables.In(&f) })
 	for _, p := range desired.Compare(wanted, installed) {
-		if p.Reshaped {
+		f := p.Any()
+		switch {
+		case p.Reshaped:
 			reshaped++
 			continue
+		case ofPort[f.Cookie] && p.Difference != desired.Edited:
+			continue
 		}
-		f := p.Any()
 		key, _ := metadata(f)
 		switch {
 		case p.Difference == desired.Missing:
