@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -138,23 +140,22 @@ const mostMegaflows = 50_000
 // Nodes reads all nodes that can be reached, in parallel. The index has what they did not reply to.
 func (c *Capture) Nodes(ctx context.Context) {
 	c.cluster.Gather(ctx)
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, gatherers)
+	var reads errgroup.Group
+	reads.SetLimit(gatherers)
 	done := 0
 	var mu sync.Mutex
 	nodes := slices.DeleteFunc(slices.Clone(c.cluster.all()), func(n *Node) bool { return n.far && n.Vswitch() == nil })
 	for _, n := range nodes {
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
+		reads.Go(func() error {
 			c.node(ctx, n)
 			mu.Lock()
 			defer mu.Unlock()
 			done++
 			c.tell("%d of %d nodes read", done, len(nodes))
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = reads.Wait()
 }
 
 // controls are the commands for each daemon in any case: short replies, no changes.

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -370,20 +372,19 @@ func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
 		nodes = c.Hosts
 		c.noteFar()
 	}
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, gatherers)
+	var reads errgroup.Group
+	reads.SetLimit(gatherers)
 	errs := make([]error, len(nodes))
 	for i, n := range nodes {
 		if all && n.far || slices.Index(nodes, n) < i {
 			continue
 		}
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
+		reads.Go(func() error {
 			errs[i] = n.gather(ctx)
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = reads.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, n := range nodes {

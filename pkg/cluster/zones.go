@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/node"
@@ -52,22 +53,21 @@ func (c *Cluster) OpenZones(ctx context.Context, nodes ...*Node) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, zonesTime*c.timeout)
 	defer cancel()
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, gatherers)
+	var opens errgroup.Group
+	opens.SetLimit(gatherers)
 	zones := make([]*Zone, len(nodes))
 	errs := make([]error, len(nodes))
 	for i, n := range nodes {
-		wg.Go(func() {
-			select {
-			case slots <- struct{}{}:
-				defer func() { <-slots }()
-				zones[i], errs[i] = c.openZone(ctx, n)
-			case <-ctx.Done():
+		opens.Go(func() error {
+			if ctx.Err() != nil {
 				errs[i] = fmt.Errorf("not reached in time: %w", ctx.Err())
+			} else {
+				zones[i], errs[i] = c.openZone(ctx, n)
 			}
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = opens.Wait()
 	for i, n := range nodes {
 		if errs[i] == nil {
 			c.join(zones[i], n)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
@@ -162,20 +164,19 @@ const atOnce = 8
 // read reads the flows of datapaths or groups concurrently.
 func (f *LogicalFlows) read(ctx context.Context, owners ...ovsdb.UUID) {
 	found, errs := make([][]sb.LogicalFlowNames, len(owners)), make([]error, len(owners))
-	var wait sync.WaitGroup
-	room := make(chan struct{}, atOnce)
+	var reads errgroup.Group
+	reads.SetLimit(atOnce)
 	for i, owner := range owners {
 		column := "logical_datapath"
 		if f.grouped[owner] {
 			column = "logical_dp_group"
 		}
-		room <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-room }()
+		reads.Go(func() error {
 			found[i], errs[i] = ovsdb.Find[sb.LogicalFlowNames](ctx, f.reader, ovsdb.Where(column, "==", owner))
+			return nil
 		})
 	}
-	wait.Wait()
+	_ = reads.Wait()
 	for i, owner := range owners {
 		if errs[i] != nil {
 			f.fail(errs[i])

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -138,16 +140,15 @@ func Tunnels(ctx context.Context, c *cluster.Cluster) (*Mesh, error) {
 
 // each calls f for all members, some at a time.
 func (m *mesh) each(f func(*member)) {
-	var all sync.WaitGroup
-	slots := make(chan struct{}, sendersAtOnce)
+	var all errgroup.Group
+	all.SetLimit(sendersAtOnce)
 	for _, one := range m.members {
-		all.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
+		all.Go(func() error {
 			f(one)
+			return nil
 		})
 	}
-	all.Wait()
+	_ = all.Wait()
 }
 
 // find finds the tunnels between the members.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 )
 
@@ -40,16 +42,15 @@ func (d *Deployment) Visit(visit func(*Host), tell func(h *Host, reached bool)) 
 
 // SideBySide calls f with each number below n, at most Options.Parallel at a time.
 func (d *Deployment) SideBySide(n int, f func(int)) {
-	slots := make(chan struct{}, d.parallel)
-	var wg sync.WaitGroup
+	var calls errgroup.Group
+	calls.SetLimit(d.parallel)
 	for i := range n {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
+		calls.Go(func() error {
 			f(i)
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = calls.Wait()
 }
 
 // answers reports whether anything of a host can be read: its Open vSwitch, or its network.

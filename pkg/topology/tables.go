@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -138,14 +140,13 @@ func inParallel(n, most int, f func(int)) {
 		f(0)
 		return
 	}
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, most)
+	var calls errgroup.Group
+	calls.SetLimit(most)
 	for i := range n {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
+		calls.Go(func() error {
 			f(i)
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = calls.Wait()
 }

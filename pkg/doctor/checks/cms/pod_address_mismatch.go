@@ -6,7 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
@@ -51,16 +52,15 @@ func pods(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical) {
 		interfaces = interfaces[:farPods]
 	}
 	devices, errs := make([]*facts.Device, len(interfaces)), make([]error, len(interfaces))
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, 8)
+	var reads errgroup.Group
+	reads.SetLimit(8)
 	for i := range interfaces {
-		wg.Go(func() {
-			slots <- struct{}{}
+		reads.Go(func() error {
 			devices[i], errs[i] = facts.DeviceOf(c.Host, l, interfaces[i])
-			<-slots
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = reads.Wait()
 	var unread []string
 	for i := range interfaces {
 		switch d := devices[i]; {
