@@ -124,26 +124,20 @@ func (r Result) AtLeast(other Result) bool { return r.weight() <= other.weight()
 func (r Result) Fault() bool { return r == Error || r == Warning }
 
 // worst returns the worst result of a finding and its consequences.
-func (f *Finding) worst() Result {
-	worst := f.Result
-	for i := range f.Consequences {
-		if w := f.Consequences[i].worst(); !worst.AtLeast(w) {
-			worst = w
+func (f *Finding) worst() Result { return worst(f.Result, f.Consequences) }
+
+// worst returns the worst result of findings and their consequences, at least the one that is given.
+func worst(least Result, findings []Finding) Result {
+	for i := range findings {
+		if w := findings[i].worst(); !least.AtLeast(w) {
+			least = w
 		}
 	}
-	return worst
+	return least
 }
 
 // Worst returns the worst result of a report, OK if nothing was found.
-func (r *Report) Worst() Result {
-	worst := OK
-	for i := range r.Findings {
-		if w := r.Findings[i].worst(); !worst.AtLeast(w) {
-			worst = w
-		}
-	}
-	return worst
-}
+func (r *Report) Worst() Result { return worst(OK, r.Findings) }
 
 // A Document is the JSON and YAML form of what the checks found.
 type Document struct {

@@ -71,15 +71,7 @@ func (r *Report) ByCause(read int) []Group {
 	return groups
 }
 
-func (g *Group) worst() Result {
-	worst := OK
-	for i := range g.Findings {
-		if w := g.Findings[i].worst(); !worst.AtLeast(w) {
-			worst = w
-		}
-	}
-	return worst
-}
+func (g *Group) worst() Result { return worst(OK, g.Findings) }
 
 // A NodeResult is what was found on one node.
 type NodeResult struct {
