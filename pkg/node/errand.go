@@ -83,7 +83,7 @@ func (e *Errand) Copy(ctx context.Context, file, sum, dir string, packed bool) (
 	if packed {
 		unpack = "gzip -dc"
 	}
-	s, err := e.begin(ctx, fmt.Sprintf(`umask 077
+	s, err := e.r.begin(ctx, fmt.Sprintf(`umask 077
 d=%s; f=%s
 fail() { rm -f "$f"; rmdir "$d" 2>/dev/null; exit 9; }
 mkdir -p "$d" || exit 9
@@ -136,7 +136,7 @@ func (e *Errand) Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Wri
 		words[i] = shellQuote(w)
 	}
 	begun, cancel := context.WithTimeout(ctx, e.r.Timeout)
-	s, err := e.begin(begun, "", "exec "+strings.Join(words, " "), stderr)
+	s, err := e.r.begin(begun, "", "exec "+strings.Join(words, " "), stderr)
 	cancel()
 	if err != nil {
 		return 0, err
@@ -158,25 +158,3 @@ func (e *Errand) Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Wri
 
 // LostStatus is the first exit status that is not the program's own: of a shell, or of what the prefix runs.
 const LostStatus = 100
-
-// begin starts a shell and waits until it is about to run the last lines of a script, which then read its standard input.
-func (e *Errand) begin(ctx context.Context, before, last string, stderr io.Writer) (*stream, error) {
-	sh, err := startShell(e.r.words, stderr)
-	if err != nil {
-		return nil, e.r.fail(fmt.Errorf("%s: %w", e.r.words[0], err))
-	}
-	ready := rand.Text() + " ready"
-	script := fmt.Sprintf("main() {\nB=\nSECONDS_EACH=1\n%s\n%s\necho '%s'\n%s\n}\nmain\n", preamble, before, ready, last)
-	stop := context.AfterFunc(ctx, sh.end)
-	defer stop()
-	s := newStream(sh)
-	if _, err = io.WriteString(sh.in, script); err == nil {
-		err = s.await(ready)
-	}
-	if err = cmp.Or(ctx.Err(), err); err != nil {
-		err = s.reason(err)
-		sh.end()
-		return nil, e.r.fail(fmt.Errorf("%s: %w", e.r.words[0], err))
-	}
-	return s, nil
-}

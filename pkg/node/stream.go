@@ -88,13 +88,18 @@ func (r *remote) stream(ctx context.Context, with relay, socket string) (net.Con
 	if !socketPath.MatchString(socket) {
 		return nil, r.fail(fmt.Errorf("%q is not used as the path of a socket", socket))
 	}
-	sh, err := startShell(r.words, nil)
+	return r.begin(ctx, "set -- "+shellQuote(socket), with.run, nil)
+}
+
+// begin starts a shell and waits until it is about to run the last lines of a script, which then read its standard input.
+func (r *remote) begin(ctx context.Context, before, last string, stderr io.Writer) (*stream, error) {
+	sh, err := startShell(r.words, stderr)
 	if err != nil {
 		return nil, r.fail(fmt.Errorf("%s: %w", r.words[0], err))
 	}
-	// Nothing but the script may be sent before the relay reads: the shell would take it.
+	// Nothing but the script may be sent before the last lines run: the shell would take it.
 	ready := rand.Text() + " ready"
-	script := fmt.Sprintf("main() {\nB=\nSECONDS_EACH=1\n%s\necho '%s'\n%s\n}\nmain %s\n", preamble, ready, with.run, shellQuote(socket))
+	script := fmt.Sprintf("main() {\nB=\nSECONDS_EACH=1\n%s\n%s\necho '%s'\n%s\n}\nmain\n", preamble, before, ready, last)
 	stop := context.AfterFunc(ctx, sh.end)
 	defer stop()
 	s := newStream(sh)
