@@ -138,17 +138,7 @@ func (x *translation) decap() {
 }
 
 func (x *translation) decNSHTTL() bool {
-	p, ttl := &x.packet, nshFields[1]
-	if p.number(ethType) == packet.EthNSH {
-		x.touch(ttl, ttl.Mask())
-		if n := p.number(ttl); n > 1 {
-			p.set(ttl, n-1)
-			return true
-		}
-		x.controller(openflow.Controller{MaxLen: 65535, Reason: "invalid_ttl"})
-	}
-	x.warn("NSH decrement TTL exception")
-	return false
+	return x.countDown("NSH", x.packet.number(ethType) == packet.EthNSH, nshFields[1])
 }
 
 // commitWrapping pushes or pops a header in the datapath.

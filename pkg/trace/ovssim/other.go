@@ -307,18 +307,18 @@ func (x *translation) popMPLS(a openflow.Other) {
 	x.wasMPLS = !isMPLS(next)
 }
 
-func (x *translation) decMPLSTTL() bool {
-	p := &x.packet
-	if !p.mpls() {
-		x.warn("MPLS decrement TTL exception")
-		return false
+func (x *translation) decMPLSTTL() bool { return x.countDown("MPLS", x.packet.mpls(), mplsTTL) }
+
+// countDown takes one from the TTL of a header that the packet may have. It reports false if that ends the translation.
+func (x *translation) countDown(header string, has bool, ttl *packet.Field) bool {
+	if has {
+		x.touch(ttl, ttl.Mask())
+		if n := x.packet.number(ttl); n > 1 {
+			x.packet.set(ttl, n-1)
+			return true
+		}
+		x.controller(openflow.Controller{MaxLen: 65535, Reason: "invalid_ttl"})
 	}
-	x.touch(mplsTTL, mplsTTL.Mask())
-	if ttl := p.number(mplsTTL); ttl > 1 {
-		p.set(mplsTTL, ttl-1)
-		return true
-	}
-	x.controller(openflow.Controller{MaxLen: 65535, Reason: "invalid_ttl"})
-	x.warn("MPLS decrement TTL exception")
+	x.warn("%s decrement TTL exception", header)
 	return false
 }
