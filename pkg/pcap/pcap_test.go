@@ -2,8 +2,10 @@ package pcap
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"strings"
 	"testing"
@@ -117,6 +119,100 @@ func TestRead(t *testing.T) {
 	}
 	if Is([]byte("NXST_FLOW reply")) {
 		t.Error("text is taken for packets")
+	}
+}
+
+// TestPackets has one packet of each kind that is worded.
+func TestPackets(t *testing.T) {
+	ether := func(kind layers.EthernetType) *layers.Ethernet {
+		return &layers.Ethernet{SrcMAC: mac(t, "0a:58:0a:f4:01:06"), DstMAC: mac(t, "0a:58:0a:f4:01:01"), EthernetType: kind}
+	}
+	ip4 := func(proto layers.IPProtocol) *layers.IPv4 {
+		return &layers.IPv4{Version: 4, IHL: 5, TTL: 63, Protocol: proto, SrcIP: net.ParseIP("10.244.1.6"), DstIP: net.ParseIP("10.244.2.5")}
+	}
+	ip6 := func(next layers.IPProtocol) *layers.IPv6 {
+		return &layers.IPv6{Version: 6, NextHeader: next, HopLimit: 64, SrcIP: net.ParseIP("fd00::6"), DstIP: net.ParseIP("fd00::5")}
+	}
+	later := ip4(layers.IPProtocolUDP)
+	later.FragOffset = 185
+	first := ip4(layers.IPProtocolUDP)
+	first.Flags = layers.IPv4MoreFragments
+	udp := &layers.UDP{SrcPort: 40000, DstPort: 53}
+	cooked := append(make([]byte, 14), 0x08, 0x00)
+	for _, tt := range []struct {
+		link uint16
+		data []byte
+		want string
+	}{
+		{linkEthernet, packet(t, ether(layers.EthernetTypeIPv4), ip4(layers.IPProtocolICMPv4), &layers.ICMPv4{TypeCode: layers.CreateICMPv4TypeCode(layers.ICMPv4TypeEchoRequest, 0), Id: 3, Seq: 4}),
+			"IP 10.244.1.6 > 10.244.2.5: ICMP echo request, id 3, seq 4, "},
+		{linkEthernet, packet(t, ether(layers.EthernetTypeIPv4), ip4(layers.IPProtocolICMPv4), &layers.ICMPv4{TypeCode: layers.CreateICMPv4TypeCode(layers.ICMPv4TypeDestinationUnreachable, layers.ICMPv4CodeCommAdminProhibited)}),
+			"IP 10.244.1.6 > 10.244.2.5: ICMP unreachable (admin prohibited), "},
+		{linkEthernet, packet(t, ether(layers.EthernetTypeIPv6), ip6(layers.IPProtocolICMPv6), &layers.ICMPv6{TypeCode: layers.CreateICMPv6TypeCode(layers.ICMPv6TypeNeighborSolicitation, 0)}, &layers.ICMPv6NeighborSolicitation{TargetAddress: net.ParseIP("fd00::5")}),
+			"IP6 fd00::6 > fd00::5: ICMP6 neighbor solicitation, who has fd00::5, "},
+		{linkEthernet, packet(t, ether(layers.EthernetTypeIPv6), ip6(layers.IPProtocolICMPv6), &layers.ICMPv6{TypeCode: layers.CreateICMPv6TypeCode(layers.ICMPv6TypePacketTooBig, 0)}, gopacket.Payload{0, 0, 5, 0xdc}),
+			"IP6 fd00::6 > fd00::5: ICMP6 packet too big, mtu 1500, "},
+		{linkEthernet, packet(t, ether(layers.EthernetTypeIPv6), ip6(layers.IPProtocolIPv6Fragment), gopacket.Payload{17, 0, 0, 9, 0, 0, 0, 1}, udp),
+			"fragment at 8, IP6 fd00::6 > fd00::5: proto 17, "},
+		{linkEthernet, packet(t, ether(layers.EthernetTypeIPv6), ip6(layers.IPProtocolIPv6HopByHop), gopacket.Payload{17, 0, 5, 2, 0, 0, 1, 0}, udp),
+			"IP6 fd00::6.40000 > fd00::5.53: UDP, "},
+		{linkEthernet, packet(t, ether(layers.EthernetTypeQinQ), &layers.Dot1Q{VLANIdentifier: 5, Type: layers.EthernetTypeDot1Q}, &layers.Dot1Q{VLANIdentifier: 7, Priority: 3, Type: layers.EthernetTypeIPv4}, ip4(layers.IPProtocolUDP), udp),
+			"vlan 5, vlan 7, IP 10.244.1.6.40000 > 10.244.2.5.53: UDP, "},
+		{linkEthernet, packet(t, ether(layers.EthernetTypeIPv4), first, udp), "fragment at 0, IP 10.244.1.6.40000 > 10.244.2.5.53: UDP, "},
+		{linkEthernet, packet(t, ether(layers.EthernetTypeIPv4), later, udp), "fragment at 1480, IP 10.244.1.6 > 10.244.2.5: proto 17, "},
+		{linkEthernet, packet(t, ether(layers.EthernetTypeLinkLayerDiscovery), gopacket.Payload{2, 7}), "ethertype 0x88cc, "},
+		{linkEthernet, packet(t, ether(layers.EthernetTypeIPv4), ip4(layers.IPProtocolESP), gopacket.Payload{1}), "IP 10.244.1.6 > 10.244.2.5: proto 50, "},
+		{linkEthernet, packet(t, ether(layers.EthernetTypeIPv4), ip4(layers.IPProtocolTCP), gopacket.Payload{1, 2, 3}), "IP then unreadable data, "},
+		{linkLinux, append(cooked, packet(t, ip4(layers.IPProtocolUDP), udp)...), "IP 10.244.1.6.40000 > 10.244.2.5.53: UDP, "},
+		{linkLinuxLong, append(append([]byte{0x08}, make([]byte, 19)...), packet(t, ip4(layers.IPProtocolUDP), udp)...), "IP 10.244.1.6.40000 > 10.244.2.5.53: UDP, "},
+		{linkRaw, packet(t, ip6(layers.IPProtocolUDP), udp), "IP6 fd00::6.40000 > fd00::5.53: UDP, "},
+		{linkNull, append([]byte{2, 0, 0, 0}, packet(t, ip4(layers.IPProtocolUDP), udp)...), "IP 10.244.1.6.40000 > 10.244.2.5.53: UDP, "},
+		{147, nil, "link type 147, "},
+	} {
+		if got := text(record{link: tt.link, length: 99, data: tt.data}); got != tt.want+"length 99" {
+			t.Errorf("link type %d, % x:\ngot  %s\nwant %slength 99", tt.link, tt.data, got, tt.want)
+		}
+	}
+}
+
+// TestSections reads what the writer of the other tests does not make: sections in the other byte order, times in other units,
+// blocks without a time, blocks of other kinds.
+func TestSections(t *testing.T) {
+	block := func(kind uint32, body ...[]byte) []byte {
+		all := bytes.Join(body, nil)
+		all = append(all, make([]byte, -len(all)&3)...)
+		b := binary.BigEndian.AppendUint32(nil, kind)
+		b = binary.BigEndian.AppendUint32(b, uint32(len(all)+12))
+		return binary.BigEndian.AppendUint32(append(b, all...), uint32(len(all)+12))
+	}
+	words := func(n ...uint32) (b []byte) {
+		for _, w := range n {
+			b = binary.BigEndian.AppendUint32(b, w)
+		}
+		return b
+	}
+	raw := packet(t, &layers.IPv4{Version: 4, IHL: 5, TTL: 63, Protocol: layers.IPProtocolUDP, SrcIP: net.ParseIP("10.0.0.1"), DstIP: net.ParseIP("10.0.0.2")}, &layers.UDP{SrcPort: 1, DstPort: 2})
+	section := block(blockSection, words(0x1a2b3c4d, 0x00010000, math.MaxUint32, math.MaxUint32))
+	link := block(blockInterface, words(101<<16, 0), words(9<<16|1, 0x94000000), words(14<<16|8, 0, 60), words(0)) // 2^-20 s, a minute later
+	const udp = "IP 10.0.0.1.1 > 10.0.0.2.2: UDP, length 28\n"
+	for name, tt := range map[string]struct {
+		blocks [][]byte
+		want   string
+		err    string
+	}{
+		"packet":        {[][]byte{section, link, block(blockPacket, words(0, 0, 3<<19, 28, 28), raw)}, "1970-01-01T00:01:01.500000Z " + udp, ""},
+		"old packet":    {[][]byte{section, link, block(blockOldPacket, words(0, 0, 3<<19, 28, 28), raw)}, "1970-01-01T00:01:01.500000Z " + udp, ""},
+		"simple packet": {[][]byte{section, link, block(4, words(1, 2, 3)), block(blockSimple, words(28), raw)}, udp, ""},
+		"two sections":  {[][]byte{section, link, section, block(blockSimple, words(28), raw)}, "", "without an interface"},
+		"no interface":  {[][]byte{section, link, block(blockPacket, words(1, 0, 0, 28, 28), raw)}, "", "interface 1, of 1"},
+		"too long":      {[][]byte{section, link, block(blockPacket, words(0, 0, 0, 29, 29), raw)}, "", "a packet of 29 bytes"},
+		"cut":           {[][]byte{section, link[:20]}, "", "cut short"},
+		"huge":          {[][]byte{section, words(blockPacket, 1<<30)}, "", "damaged from here on"},
+	} {
+		got, err := read(bytes.Join(tt.blocks, nil))
+		if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s: %q, %v; want %q, %q", name, got, err, tt.want, tt.err)
+		}
 	}
 }
 
