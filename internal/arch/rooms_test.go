@@ -101,28 +101,26 @@ var shells = map[string][]string{ // with what they may import of the project
 // libraries says which places may import a module from elsewhere: a package with
 // everything below it, or one file. What is not listed here is not to be imported.
 var libraries = map[string][]string{
-	"github.com/spf13/cobra":            {"cmd/ovnctl", "internal/gendocs", "internal/lab/cmd"},
-	"github.com/spf13/pflag":            {"cmd/ovnctl", "internal/gendocs"},
-	"github.com/vishvananda/netlink":    {"pkg/node", "internal/lab"},
-	"github.com/vishvananda/netns":      {"pkg/node", "internal/lab"},
-	"github.com/olekukonko/tablewriter": {"pkg/render/table.go"},
-	"github.com/fatih/color":            {"pkg/render/style.go"},
-	"github.com/mattn/go-runewidth":     {"pkg/render"},
-	"github.com/klauspost/compress":     {"pkg/archive", "pkg/decompress", "internal/hostile"},
-	"github.com/ulikunitz/xz":           {"pkg/decompress"},
-	"go.yaml.in/yaml/v3":                {"pkg/render", "pkg/facts"},
-	"k8s.io/client-go/util/jsonpath":    {"pkg/render/jsonpath.go"},
-	"github.com/gopacket/gopacket":      {"pkg/pcap"},
-	"golang.org/x/net":                  {"pkg/fixes/ping.go"},
-	"golang.org/x/term":                 {"cmd/ovnctl"},
-	"golang.org/x/sync":                 {"pkg/cluster", "pkg/decode", "pkg/doctor/checks/cms", "pkg/probe", "pkg/snapshot", "pkg/topology"},
-	"golang.org/x/sys":                  {"cmd/ovnctl", "pkg/node", "internal/lab"},
+	"github.com/spf13/cobra":         {"cmd/ovnctl", "internal/gendocs", "internal/lab/cmd"},
+	"github.com/spf13/pflag":         {"cmd/ovnctl", "internal/gendocs"},
+	"github.com/vishvananda/netlink": {"pkg/node", "internal/lab"},
+	"github.com/vishvananda/netns":   {"pkg/node", "internal/lab"},
+	"github.com/mattn/go-runewidth":  {"pkg/render"},
+	"github.com/klauspost/compress":  {"pkg/archive", "pkg/decompress", "internal/hostile"},
+	"github.com/ulikunitz/xz":        {"pkg/decompress"},
+	"go.yaml.in/yaml/v3":             {"pkg/render", "pkg/facts"},
+	"k8s.io/client-go/util/jsonpath": {"pkg/render/jsonpath.go"},
+	"golang.org/x/net":               {"pkg/fixes/ping.go"},
+	"golang.org/x/term":              {"cmd/ovnctl"},
+	"golang.org/x/sync":              {"pkg/cluster", "pkg/decode", "pkg/doctor/checks/cms", "pkg/probe", "pkg/snapshot", "pkg/topology"},
+	"golang.org/x/sys":               {"cmd/ovnctl", "pkg/node", "internal/lab"},
 }
 
 // testLibraries may be imported by any test, and by packages that are there for
 // tests, beside what their place may import.
 var testLibraries = []string{
 	"github.com/google/go-cmp",
+	"github.com/gopacket/gopacket",
 	"github.com/rogpeppe/go-internal",
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fatih/color"
 	"github.com/mattn/go-runewidth"
 )
 
@@ -32,31 +31,25 @@ const (
 	Deciding // a part of a match that decided: underlined
 )
 
-var paints = map[Look]*color.Color{
-	Title: painter(color.Bold),
-	Name:  painter(color.FgCyan),
-	Faint: painter(color.Faint),
-	Good:  painter(color.FgGreen),
-	Warn:  painter(color.FgYellow),
-	Bad:   painter(color.FgRed, color.Bold),
+// paints are the parameters of the escape sequences that begin and end a look (Select Graphic Rendition, ECMA-48).
+var paints = [...]struct{ begin, end string }{
+	Title: {"1", "22"},
+	Name:  {"36", "0"},
+	Faint: {"2", "22"},
+	Good:  {"32", "0"},
+	Warn:  {"33", "0"},
+	Bad:   {"31;1", "0;22"},
 
-	Deciding: painter(color.Underline),
-}
-
-// painter returns a color that does not check whether standard output is a terminal.
-func painter(a ...color.Attribute) *color.Color {
-	c := color.New(a...)
-	c.EnableColor()
-	return c
+	Deciding: {"4", "24"},
 }
 
 // paint returns text, which must be clean, styled with a look.
 func (s Style) paint(text string, look Look) string {
-	c := paints[look]
-	if !s.Color || c == nil || text == "" {
+	if !s.Color || look == Plain || text == "" {
 		return text
 	}
-	return c.Sprint(text)
+	p := paints[look]
+	return "\x1b[" + p.begin + "m" + text + "\x1b[" + p.end + "m"
 }
 
 // A Span is a piece of raw text and its look.

@@ -1,14 +1,8 @@
 package render
 
 import (
-	"bytes"
-	"fmt"
 	"io"
 	"strings"
-
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
 )
 
 // A Table is rows of cells under a header, in aligned columns.
@@ -77,96 +71,45 @@ func (t *Table) write(w io.Writer, s Style, cut bool) error {
 	if cut && s.Width > 0 {
 		shorten(rows, s)
 	}
-	lines, err := align(rows)
-	if err != nil {
-		return err
-	}
+	widths := columnWidths(rows)
 	var out strings.Builder
 	if t.Title != "" {
 		out.WriteString(s.paint(s.clean(t.Title), Title) + "\n")
 	}
-	for i, line := range lines {
-		if i == 0 && t.bare {
-			continue
-		}
-		out.WriteString(s.paintCells(line, rows[i]) + "\n")
+	if t.bare {
+		rows = rows[1:]
 	}
-	_, err = io.WriteString(w, out.String())
+	for _, row := range rows {
+		out.WriteString(s.painted(aligned(row, widths)) + "\n")
+	}
+	_, err := io.WriteString(w, out.String())
 	return err
 }
 
-// align lays out rows of prepared cells, the header first, one line each.
-func align(rows [][]Line) ([]string, error) {
-	var b bytes.Buffer
-	table := tablewriter.NewTable(&b,
-		tablewriter.WithRenderer(renderer.NewBlueprint()),
-		tablewriter.WithRendition(tw.Rendition{
-			Borders: tw.BorderNone,
-			Symbols: tw.NewSymbols(tw.StyleNone),
-			Settings: tw.Settings{
-				Separators: tw.SeparatorsNone,
-				Lines:      tw.LinesNone,
-			},
-		}),
-		tablewriter.WithAlignment(tw.MakeAlign(len(rows[0]), tw.AlignLeft)),
-		tablewriter.WithHeaderAlignment(tw.AlignLeft),
-		tablewriter.WithRowAutoWrap(tw.WrapNone),
-		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
-		tablewriter.WithHeaderAutoFormat(tw.Off),
-		tablewriter.WithPadding(tw.Padding{Right: gap, Overwrite: true}),
-		tablewriter.WithTrimSpace(tw.Off),
-		tablewriter.WithEastAsian(tw.Off),
-	)
-	table.Header(texts(rows[0]))
-	for _, r := range rows[1:] {
-		if err := table.Append(texts(r)); err != nil {
-			return nil, fmt.Errorf("table: %w", err)
-		}
-	}
-	if err := table.Render(); err != nil {
-		return nil, fmt.Errorf("table: %w", err)
-	}
-	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-	if len(lines) != len(rows) {
-		return nil, fmt.Errorf("table: %d rows came out as %d lines", len(rows), len(lines))
-	}
-	return lines, nil
-}
-
-func texts(cells []Line) []string {
-	out := make([]string, len(cells))
-	for i, c := range cells {
-		out[i] = c.String()
-	}
-	return out
-}
-
-// paintCells styles the cells in a line that was laid out without looks: escape sequences have no width, so they come
-// last.
-func (s Style) paintCells(line string, cells []Line) string {
-	var b strings.Builder
-	for _, cell := range cells {
-		for _, span := range cell {
-			i := strings.Index(line, span.Text)
-			if i < 0 {
-				continue
-			}
-			b.WriteString(line[:i])
-			b.WriteString(s.paint(span.Text, span.Look))
-			line = line[i+len(span.Text):]
-		}
-	}
-	return strings.TrimRight(b.String(), " ")
-}
-
-// shorten cuts the widest columns until a row fits the stream.
-func shorten(rows [][]Line, s Style) {
+// columnWidths returns the width of the widest cell of each column.
+func columnWidths(rows [][]Line) []int {
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {
 		for i, c := range r {
 			widths[i] = max(widths[i], lineWidth(c))
 		}
 	}
+	return widths
+}
+
+// aligned returns a row of prepared cells as one line, with the gap between columns.
+func aligned(row []Line, widths []int) Line {
+	var out Line
+	for i, cell := range row {
+		out = append(out, cell...)
+		out = append(out, Span{Text: strings.Repeat(" ", widths[i]-lineWidth(cell)) + gap})
+	}
+	return out
+}
+
+// shorten cuts the widest columns until a row fits the stream.
+func shorten(rows [][]Line, s Style) {
+	widths := columnWidths(rows)
 	total := len(gap) * (len(widths) - 1)
 	for _, n := range widths {
 		total += n
