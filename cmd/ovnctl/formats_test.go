@@ -51,7 +51,7 @@ func TestOutputFormats(t *testing.T) {
 
 func TestValueCompletion(t *testing.T) {
 	for args, want := range map[string]string{
-		"topology show -o":                    "tree table wide json yaml md dot mermaid",
+		"topology show -o":                    "tree table wide json yaml md svg dot mermaid",
 		"get pods -o":                         "table wide name json yaml md jsonpath= custom-columns=",
 		"--color":                             "auto always never",
 		"doctor --max-risk":                   "low medium high",

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/picture"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
 // TopologyFormats are the formats that [Topology] writes, the default first.
-var TopologyFormats = []string{"tree", "table", "wide", "json", "yaml", "md", "dot", "mermaid"}
+var TopologyFormats = []string{"tree", "table", "wide", "json", "yaml", "md", "svg", "dot", "mermaid"}
 
 // A TopologyView controls how a Topology is shown as text.
 type TopologyView struct {
@@ -29,6 +30,8 @@ func Topology(w io.Writer, s Style, format string, doc *topology.Document, view 
 	switch format {
 	case "json", "yaml":
 		return Write(w, format, doc)
+	case "svg":
+		return picture.Topology(&doc.Topology).SVG(w)
 	case "dot":
 		return topologyDOT(w, &doc.Topology)
 	case "mermaid":
