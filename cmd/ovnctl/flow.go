@@ -142,7 +142,7 @@ func (o *flowOptions) run(ctx context.Context) (err error) {
 	if o.generate {
 		return usageError{errGenerate}
 	}
-	format, err := o.format(traceFormats...)
+	format, err := o.format(listedFormats...)
 	if err != nil {
 		return err
 	}

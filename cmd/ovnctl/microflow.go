@@ -126,7 +126,7 @@ func (o *microflowOptions) addFlags(cmd *cobra.Command) []string {
 }
 
 func (o *microflowOptions) run(ctx context.Context, datapath string) (err error) {
-	format, err := o.format(traceFormats...)
+	format, err := o.format(listedFormats...)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/picture"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace"
@@ -214,6 +215,8 @@ func (o *traceOptions) print(format string, source any, notes []string, t *journ
 		return render.Write(o.stdout, format, journey.Document{Envelope: document.New("Trace", source, notes), Trace: t})
 	case "md":
 		return render.TraceMarkdown(o.stdout, t, notes, o.verbose)
+	case "svg":
+		return picture.Trace(t, notes).SVG(o.stdout)
 	}
 	return render.Trace(o.stdout, o.style(o.stdout), t, notes, o.verbose)
 }

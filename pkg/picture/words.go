@@ -78,29 +78,38 @@ func cutTo(s string, most int) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
+// mostWords is how many characters are looked at to break text into lines.
+const mostWords = 2000
+
 // wrap breaks text into lines of a width, and cuts what is more than most lines.
 func wrap(s string, l look, width float64, most int) []string {
 	var lines []string
-	line := ""
-	words := strings.Fields(escape.Line(s))
-	for i, word := range words {
-		longer := strings.TrimSpace(line + " " + word)
-		if line == "" || widthOf(longer, l) <= width {
-			line = longer
-			continue
+	rest := strings.TrimSpace(escape.Line(cutTo(s, mostWords)))
+	for rest != "" {
+		line := head(rest, l, width)
+		if len(lines) == most-1 && len(line) < len(rest) {
+			return append(lines, strings.TrimSpace(head(rest, l, width-widthOf("…", l)))+"…")
 		}
-		if len(lines) == most-1 {
-			line = strings.Join(append([]string{line}, words[i:]...), " ")
-			for widthOf(line+"…", l) > width {
-				line = line[:strings.LastIndexAny(line, " ")]
+		lines = append(lines, strings.TrimSpace(line))
+		rest = strings.TrimSpace(rest[len(line):])
+	}
+	return lines
+}
+
+// head returns the longest beginning that fits into a width: whole words if one fits, and at least a character.
+func head(s string, l look, width float64) string {
+	end, blank := 0, 0
+	for i, r := range s {
+		if end > 0 && widthOf(s[:i+utf8.RuneLen(r)], l) > width {
+			if blank > 0 {
+				return s[:blank]
 			}
-			return append(lines, line+"…")
+			return s[:end]
 		}
-		lines = append(lines, line)
-		line = word
+		end = i + utf8.RuneLen(r)
+		if r == ' ' {
+			blank = end
+		}
 	}
-	if line == "" {
-		return lines
-	}
-	return append(lines, line)
+	return s
 }

@@ -105,7 +105,7 @@ func (s Style) clean(text string) string {
 	return text
 }
 
-var asciiSymbols = strings.NewReplacer("→", "->", "←", "<-", "↔", "<->", "…", "...", "–", "-", "×", "x", "·", "-")
+var asciiSymbols = strings.NewReplacer("→", "->", "←", "<-", "↔", "<->", "…", "...", "–", "-", "×", "x", "·", "-", "─", "-", "═", "=", "✗", "x", "✓", "v")
 
 // lineWidth returns the number of columns of a prepared line.
 func lineWidth(l Line) int {

@@ -107,6 +107,9 @@ func (p *tracePrinter) flush(w io.Writer) error {
 func (p *tracePrinter) trace(t *journey.Trace, notes []string) {
 	p.put(0, 2, Span{headline(t.Verdict), outcomeLook(t.Verdict.Outcome)}, Span{assuming(t.Verdict), Faint},
 		Span{Text: "  " + endpointName(t.Request.From) + " → " + endpointName(t.Request.To) + "  " + protocol(t.Request)})
+	if strip := strip(t); strip != nil {
+		p.put(2, 4, strip...)
+	}
 	p.text(2, t.Verdict.Sentence, Plain)
 	if t.Verdict.Cause != "" {
 		p.text(2, "cause: "+t.Verdict.Cause, Plain)
