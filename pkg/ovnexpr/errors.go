@@ -2,8 +2,8 @@ package ovnexpr
 
 import (
 	"errors"
-	"strings"
-	"unicode/utf8"
+
+	"github.com/ovnctl/ovnctl/pkg/escape"
 )
 
 // ErrNotUnderstood is wrapped by errors about names this package does not know: a symbol, function or action that a
@@ -36,32 +36,8 @@ func (e *SyntaxError) Unwrap() error {
 	return nil
 }
 
-// caretWidth bounds how much text Caret shows: load balancers make lines of many thousand characters.
-const caretWidth = 100
-
 // Caret returns two lines: the text, or the part around the error, and a marker below the offending part.
-func (e *SyntaxError) Caret() string {
-	from, to := max(0, min(e.Start, len(e.Text))), min(e.End, len(e.Text))
-	first, last := 0, len(e.Text)
-	if last > caretWidth {
-		first = max(0, min(from-caretWidth/2, last-caretWidth))
-		last = first + caretWidth
-	}
-	to = max(from, min(to, last))
-	width := max(1, utf8.RuneCountInString(printable(e.Text[from:to])))
-	mark := strings.Repeat(" ", utf8.RuneCountInString(printable(e.Text[first:from]))) + "^" + strings.Repeat("~", width-1)
-	return printable(e.Text[first:last]) + "\n" + mark
-}
-
-// printable blanks control characters.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, s)
-}
+func (e *SyntaxError) Caret() string { return escape.Caret(e.Text, e.Start, e.End) }
 
 // recoverSyntax turns a parser's panic into its error.
 func recoverSyntax(err *error) {
