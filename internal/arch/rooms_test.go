@@ -50,6 +50,7 @@ var groups = []group{
 		{paths: []string{"pkg/release"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/ovnexpr"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/openflow"}, rule: rule{stdOnly: true}},
+		{paths: []string{"pkg/openflow/ofctl"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/envfile"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/pcap"}, rule: rule{never: []string{"gather"}}},
 		{paths: []string{"pkg/logicalflow"}},

@@ -3,6 +3,7 @@ package packet
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,6 +20,17 @@ func (f *Field) flagNames() []string {
 		return tcpFlagNames
 	}
 	return tunFlagNames
+}
+
+// Flag returns the bit of a flag of ct_state, tcp_flags or tun_flags.
+func (f *Field) Flag(name string) (Value, bool) { return flag(f.flagNames(), name) }
+
+func flag(names []string, name string) (Value, bool) {
+	i := slices.Index(names, name)
+	if i < 0 {
+		return Value{}, false
+	}
+	return Uint(1 << i), true
 }
 
 // fragNames are ip_frag's values with their masks.
@@ -277,17 +289,9 @@ func parseFlags(s string, names []string) (v, mask Value, ok bool) {
 	if s == "" {
 		return v, mask, false
 	}
-	flag := func(name string) (Value, bool) {
-		for i, n := range names {
-			if n == name {
-				return Uint(1 << i), true
-			}
-		}
-		return Value{}, false
-	}
 	if s[0] != '+' && s[0] != '-' {
 		for name := range strings.SplitSeq(s, "|") {
-			bit, ok := flag(name)
+			bit, ok := flag(names, name)
 			if !ok {
 				return v, mask, false
 			}
@@ -301,7 +305,7 @@ func parseFlags(s string, names []string) (v, mask Value, ok bool) {
 		if end == 0 {
 			end = len(s)
 		}
-		bit, ok := flag(s[1:end])
+		bit, ok := flag(names, s[1:end])
 		if !ok {
 			return v, mask, false
 		}
