@@ -31,3 +31,16 @@ func TestReleasesBridges(t *testing.T) {
 		t.Run(release, func(t *testing.T) { compareBridges(t, release) })
 	}
 }
+
+// TestReleasesWrongFlows is TestWrongFlows with other releases of ovs-ofctl.
+func TestReleasesWrongFlows(t *testing.T) {
+	for _, release := range []string{"trixie", "sid"} {
+		t.Run(release, func(t *testing.T) {
+			r, err := lab.Install(t.Context(), release)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compareWrongFlows(t, r.Root)
+		})
+	}
+}
