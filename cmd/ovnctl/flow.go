@@ -15,6 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/openflow/ofctl"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/render"
@@ -31,6 +32,7 @@ type flowOptions struct {
 	names              bool
 	decode             bool
 	simulate           bool
+	added              []string
 	generate           bool
 }
 
@@ -63,7 +65,8 @@ func addFlow(cmd *cobra.Command, root *options) {
 	cmd.Long = strings.TrimSuffix(cmd.Long, exitStatusHelp) + `
 With --flow the packet is a flow as ofproto/trace takes it (ovs-vswitchd(8)),
 and ovs-vswitchd of one node traces it through OpenFlow tables to datapath
-actions. If the node is unreachable, or with --simulate, ovnctl simulates it.
+actions. If the node is unreachable, or with --simulate, ovnctl simulates it;
+with --add-flow, as if the bridge had that flow, too. Nothing is changed.
 ` + exitStatusHelp
 	cmd.Example += `
   ovnctl trace --flow 'in_port=3,icmp,nw_src=10.244.1.5,nw_dst=10.244.2.5,nw_ttl=64' --ct-next new --decode`
@@ -113,6 +116,7 @@ func (o *flowOptions) addFlags(cmd *cobra.Command) []string {
 	f.BoolVar(&o.names, "names", false, "show ports by name")
 	f.BoolVar(&o.decode, "decode", false, "name OVN's numbers, as ovnctl decode does")
 	f.BoolVar(&o.simulate, "simulate", false, "simulate the switch from its dumps, even if it can be reached")
+	f.StringArrayVar(&o.added, "add-flow", nil, "simulate the bridge with this `flow` added, as ovs-ofctl add-flow takes it; may be repeated")
 	f.BoolVar(&o.generate, "generate", false, "")
 	var names []string
 	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
@@ -244,7 +248,7 @@ func (o *flowOptions) trace(ctx context.Context, c *cluster.Cluster, next []uint
 	if !slices.Contains(bridges, t.bridge) {
 		return nil, usageError{fmt.Errorf("node %s has no bridge %q\nhint: its bridges are %s", render.Clean(ch.Node.Name), t.bridge, cmp.Or(render.Clean(strings.Join(bridges, ", ")), "none"))}
 	}
-	if o.simulate || o.offline != "" {
+	if o.simulate || o.offline != "" || len(o.added) > 0 {
 		return t, o.simulated(ctx, t, next)
 	}
 	return t, o.asked(ctx, t)
@@ -292,6 +296,9 @@ func (o *flowOptions) simulated(ctx context.Context, t *flowTrace, next []uint32
 	for _, err := range source.ReadConnections(ctx, t.chassis.Host) {
 		t.notes = append(t.notes, "treated as new: "+err.Error())
 	}
+	if err := o.addFlows(source, t.bridge); err != nil {
+		return err
+	}
 	source.Names = o.names
 	t.trace, err = ovssim.NewSwitch(*source).Trace(t.bridge, packet, ovssim.Options{Next: next})
 	if err != nil {
@@ -299,6 +306,30 @@ func (o *flowOptions) simulated(ctx context.Context, t *flowTrace, next []uint32
 	}
 	t.producer, t.text = "ovnctl", t.trace.String()
 	t.notes = append(t.notes, "simulated from the flows of node "+t.chassis.Node.Name+"; the megaflow is an estimate")
+	return nil
+}
+
+// addFlows adds the flows of --add-flow.
+func (o *flowOptions) addFlows(source *ovssim.Source, bridge string) error {
+	var names ofctl.Names
+	for _, b := range source.Bridges {
+		if b.Name != bridge {
+			continue
+		}
+		for _, p := range b.Ports {
+			names.Ports = append(names.Ports, p.Port.Name)
+		}
+	}
+	for _, text := range o.added {
+		e, err := ofctl.ParseFlow(text, names)
+		if refused, ok := errors.AsType[*ofctl.Error](err); ok {
+			return usageError{fmt.Errorf("--add-flow: %s\n%s\nhint: ovs-fields(7) and ovs-actions(7) have the syntax", render.Clean(refused.Error()), refused.Caret())}
+		}
+		if err != nil {
+			return usageError{fmt.Errorf("--add-flow: %w", err)}
+		}
+		source.AddFlow(bridge, e)
+	}
 	return nil
 }
 

@@ -51,6 +51,39 @@ func TestFlowCommand(t *testing.T) {
 	}
 }
 
+// TestFlowAdded compares flows that --add-flow adds with the same flows on the switch.
+func TestFlowAdded(t *testing.T) {
+	l := labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
+	t.Setenv("OVS_RUNDIR", filepath.Join(l.Dir, "node1/run/openvswitch"))
+	ask := func(args ...string) (int, string, string) {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), append([]string{"--nb", l.NB(), "--sb", l.SB(), "trace", "--flow", clientFlow}, args...), strings.NewReader(""), &stdout, &stderr)
+		return code, stdout.String(), stderr.String()
+	}
+	flows := []string{"cookie=0x5,table=0,priority=60000,tcp,tp_dst=8080,reg3[0..3]=0,actions=load:7->reg5,resubmit(,99)", "table=99,ip6,actions=1", "table=99,tcp,actions=local,in_port"}
+	args := []string{}
+	for _, flow := range flows {
+		args = append(args, "--add-flow", flow)
+	}
+	code, got, problem := ask(args...)
+	if code != 0 {
+		t.Fatal(problem)
+	}
+	for _, flow := range flows {
+		if out, err := l.Run(t.Context(), "node1", "ovs-ofctl", "-O", "OpenFlow15", "add-flow", "br-int", flow); err != nil {
+			t.Fatal(out, err)
+		}
+	}
+	want, err := l.Run(t.Context(), "node1", "ovs-appctl", "ofproto/trace", "br-int", clientFlow)
+	if diff := cmp.Diff(comparable(want), comparable(strings.ReplaceAll(got, "load:0x7->NXM_NX_REG5[]", "set_field:0x7->reg5"))); err != nil || diff != "" {
+		t.Errorf("%v (-ofproto/trace +ovnctl):\n%s", err, diff)
+	}
+	code, _, problem = ask("--add-flow", "ip,actions=set_field:80->tcp_dst,1")
+	if code != exitUsage || !strings.Contains(problem, "\n           ^~~~~~~~~~~~~~~~~~~~~\n") || !strings.Contains(problem, "lacks correct prerequisites") {
+		t.Errorf("exit code %d:\n%s", code, problem)
+	}
+}
+
 // comparable is a trace without what differs from one to the next, and the megaflow.
 func comparable(text string) string {
 	text = regexp.MustCompile(`(?m)^Megaflow: .*$`).ReplaceAllString(text, "")
