@@ -163,8 +163,8 @@ func (o *flowOptions) run(ctx context.Context) (err error) {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	o.warn(c)
 	if err != nil {
-		o.warn(c)
 		return err
 	}
 	if format == "tree" || format == "md" {
@@ -175,7 +175,7 @@ func (o *flowOptions) run(ctx context.Context) (err error) {
 	if err := o.print(ctx, c, format, t); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
-	return nil
+	return partly(c)
 }
 
 func (o *flowOptions) print(ctx context.Context, c *cluster.Cluster, format string, t *flowTrace) error {

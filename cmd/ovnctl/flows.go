@@ -152,6 +152,7 @@ func (o *flowsOptions) run(ctx context.Context) (err error) {
 	if ch.Node == nil {
 		return o.noNode(c)
 	}
+	o.warn(c)
 	if o.datapath {
 		err = o.repeat(ctx, o.megaflows(ctx, c, ch, format))
 	} else {
@@ -160,7 +161,6 @@ func (o *flowsOptions) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	o.warn(c)
 	if len(c.Problems) > 0 {
 		return verdict(exitUnknown)
 	}

@@ -139,8 +139,8 @@ func (o *microflowOptions) run(ctx context.Context, datapath string) (err error)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	o.warn(c)
 	if err != nil {
-		o.warn(c)
 		return err
 	}
 	text := render.CleanLines(r.Text(o.formats()))
@@ -165,7 +165,7 @@ func (o *microflowOptions) run(ctx context.Context, datapath string) (err error)
 	if len(r.Unread) > 0 {
 		return unknownError{fmt.Errorf("where the packet goes is unknown: %s", render.Clean(r.Unread[0].String()))}
 	}
-	return nil
+	return partly(c)
 }
 
 // formats returns the requested formats.

@@ -216,6 +216,14 @@ func (o *options) warn(c *cluster.Cluster) {
 	}
 }
 
+// partly returns the verdict on an answer that rests on a part of this host's zone.
+func partly(c *cluster.Cluster) error {
+	if slices.ContainsFunc(c.Problems, func(p cluster.Problem) bool { return !p.OtherZone }) {
+		return verdict(exitUnknown)
+	}
+	return nil
+}
+
 func problemText(p cluster.Problem) string {
 	if p.Next == "" {
 		return p.Error()

@@ -143,8 +143,7 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	if t.Observed != nil && t.Observed.Result == journey.Refuted {
 		return verdict(exitFound) // real packets are lost, whatever the flows say
 	}
-	onTheWay := func(p cluster.Problem) bool { return !p.OtherZone }
-	return traceVerdict(t.Verdict.Outcome, slices.ContainsFunc(c.Problems, onTheWay))
+	return traceVerdict(t.Verdict.Outcome, partly(c) != nil)
 }
 
 // follow traces the packet in one deployment, with notes on what was not read.
