@@ -209,11 +209,9 @@ func (o *captureOptions) captureVerdict(c *cluster.Cluster, x archive.Index) err
 	if len(c.Problems) > 0 {
 		return verdict(exitUnknown)
 	}
-	for _, f := range x.Failed {
-		if f.Node == "" || f.Why == archive.ErrFull.Error() {
-			fmt.Fprintf(o.stderr, "ovnctl: %s: %s\n", render.Clean(f.What), render.Clean(f.Why))
-			return verdict(exitUnknown)
-		}
+	if unread := x.Unread(); len(unread) > 0 {
+		fmt.Fprintf(o.stderr, "ovnctl: %s: %s\n", render.Clean(unread[0].What), render.Clean(unread[0].Why))
+		return verdict(exitUnknown)
 	}
 	return nil
 }

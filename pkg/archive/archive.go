@@ -19,6 +19,8 @@ package archive
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,7 +43,8 @@ type Tree struct {
 	store
 	path  string
 	index *Index
-	notes []string
+
+	notes, damage []string
 }
 
 // A store holds files by relative, slash-separated names.
@@ -65,7 +68,7 @@ func Open(ctx context.Context, path string) (*Tree, error) {
 	case fi.IsDir():
 		t.store, err = openDirectory(path)
 	case fi.Mode().IsRegular():
-		t.store, t.notes, err = unpackFile(ctx, path)
+		err = t.unpacked(unpackFile(ctx, path))
 	default: // a pipe would block
 		err = errors.New("neither a directory nor a file")
 	}
@@ -78,11 +81,18 @@ func Open(ctx context.Context, path string) (*Tree, error) {
 // Read opens an archive in memory; name is what people know it by.
 func Read(ctx context.Context, name string, r io.Reader) (*Tree, error) {
 	t := &Tree{path: name}
-	var err error
-	if t.store, t.notes, err = unpack(ctx, name, r, time.Time{}); err != nil {
+	if err := t.unpacked(unpack(ctx, name, r, time.Time{})); err != nil {
 		return nil, t.explain("", err)
 	}
 	return t.ready(ctx)
+}
+
+// unpacked takes what an archive holds.
+func (t *Tree) unpacked(p *packed, err error) error {
+	if err == nil {
+		t.store, t.notes, t.damage = p, p.notes(), p.damage
+	}
+	return err
 }
 
 // ready settles and returns the tree; on failure it closes it.
@@ -111,11 +121,18 @@ func (t *Tree) settle(ctx context.Context) error {
 	}
 	if databases {
 		if t.Has(IndexFile) {
-			return t.readIndex()
+			return t.readIndex(ctx)
 		}
 		return t.addDumps()
 	}
-	seen, notes, err := recognise(ctx, t.store, t.path)
+	whole := t.store
+	if d, ok := whole.(directory); ok {
+		var err error
+		if whole, t.damage, err = unpackInside(ctx, d); err != nil {
+			return t.explain("", err)
+		}
+	}
+	seen, notes, err := recognise(whole, t.path)
 	switch {
 	case err != nil:
 		return t.explain("", err)
@@ -132,12 +149,14 @@ func (t *Tree) settle(ctx context.Context) error {
 
 // addDumps maps command output saved beside the databases of a plain directory to its nodes' files.
 func (t *Tree) addDumps() error {
-	r := newRecogniser(t.store, t.path, nil)
+	r := newRecogniser(t.store, t.path)
 	if err := r.walk(".", 0); err != nil {
 		return t.explain("", err)
 	}
 	for _, name := range r.names {
-		r.dump("", name)
+		if inside := strings.SplitN(name, "/", 3); len(inside) < 3 || !ofNode(inside[1]) { // else a reply saved under its own name
+			r.dump("", name)
+		}
 	}
 	if len(r.files) > 0 {
 		t.store = &overlay{t.store, besides{r.mapped}}
@@ -183,7 +202,7 @@ func (t *Tree) Zones() ([]string, error) {
 // maxIndex bounds an index, in bytes.
 const maxIndex = 64 << 20
 
-func (t *Tree) readIndex() error {
+func (t *Tree) readIndex(ctx context.Context) error {
 	text, err := t.ReadFile(IndexFile, maxIndex)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -193,22 +212,75 @@ func (t *Tree) readIndex() error {
 	}
 	var x Index
 	if err := json.Unmarshal(text, &x); err != nil {
-		return t.explain(IndexFile, err)
+		t.index = &Index{} // with it what the capture has is taken for a part of it
+		t.damage = append(t.damage, fmt.Sprintf("%s, which says what it should have: %v", IndexFile, err))
+		return nil
 	}
 	switch {
 	case x.Kind != "Capture":
 		return nil
 	case x.APIVersion != "ovnctl/v1":
 		return t.explain(IndexFile, fmt.Errorf("a capture of version %.20q, which this ovnctl does not know: take a newer one", x.APIVersion))
-	case x.Ended.IsZero():
-		t.notes = append(t.notes, t.path+": the capture was not finished: what is missing was not read")
 	}
 	t.index = &x
+	for _, f := range x.Unread() {
+		t.damage = append(t.damage, fmt.Sprintf("it was captured without %s: %s", f.What, f.Why))
+	}
+	if !x.Ended.IsZero() {
+		return t.compare(ctx, x.Files)
+	}
+	if len(t.damage) == 0 {
+		t.damage = append(t.damage, "the capture was not finished: what is missing was not read")
+	}
 	return nil
+}
+
+// compare notes which files of a capture are missing or not as its index has them.
+func (t *Tree) compare(ctx context.Context, files []IndexEntry) error {
+	const mostNamed = 3
+	var named []string
+	lost := 0
+	seen := map[string]bool{}
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		again := seen[f.Name]
+		seen[f.Name] = true
+		if again || t.holds(f) {
+			continue
+		}
+		if lost++; lost <= mostNamed {
+			named = append(named, f.Name)
+		}
+	}
+	if lost == 0 {
+		return nil
+	}
+	if lost > mostNamed {
+		named = append(named, fmt.Sprintf("and %d more", lost-mostNamed))
+	}
+	t.damage = append(t.damage, fmt.Sprintf("%d of %d files are missing, or damaged or changed since: %s", lost, len(files), strings.Join(named, ", ")))
+	return nil
+}
+
+// holds reports whether a file is there as it was captured.
+func (t *Tree) holds(f IndexEntry) bool {
+	in, err := t.open(f.Name)
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, in)
+	return err == nil && hex.EncodeToString(sum.Sum(nil)) == f.SHA256
 }
 
 // Index returns a capture's index; nil if this is none, or was cut off before its index.
 func (t *Tree) Index() *Index { return t.index }
+
+// Damage returns what is lost of the source, and why: what it lacks may have been there.
+func (t *Tree) Damage() []string { return t.damage }
 
 // Notes returns notes on the source for the reader.
 func (t *Tree) Notes() []string { return t.notes }

@@ -25,12 +25,12 @@ func TestHostileArchives(t *testing.T) {
 		text := hostile.Archive(draw)
 		at := archiveFile(t, text)
 		hostile.Bounded(t, 64<<20, func() error {
-			p, _, err := unpackFile(t.Context(), at)
+			p, err := unpackFile(t.Context(), at)
 			if err != nil {
 				return err
 			}
 			opened++
-			inside(t, p.(*packed))
+			inside(t, p)
 			return p.close()
 		})
 		hostile.Bounded(t, 96<<20, func() error {

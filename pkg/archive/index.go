@@ -1,6 +1,9 @@
 package archive
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // IndexFile is the name of the index in a capture.
 const IndexFile = "index.json"
@@ -71,4 +74,10 @@ type IndexFailure struct {
 	What string    `json:"what"`
 	Why  string    `json:"why"`
 	Time time.Time `json:"time"`
+}
+
+// Unread returns what makes a capture less than was asked for: databases, and all that was left out for its size or time. What
+// one node did not reply to is not among it.
+func (x *Index) Unread() []IndexFailure {
+	return slices.DeleteFunc(slices.Clone(x.Failed), func(f IndexFailure) bool { return f.Node != "" && f.Why != ErrFull.Error() })
 }

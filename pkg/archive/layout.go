@@ -128,15 +128,8 @@ func plain(s store) (any, databases bool) {
 
 // recognise presents what other tools collect as a plain directory; nil if there is nothing of that kind. of is the
 // path of the whole, for names.
-func recognise(ctx context.Context, s store, of string) (store, []string, error) {
-	notes := []string{}
-	if d, ok := s.(directory); ok {
-		var err error
-		if s, notes, err = unpackInside(ctx, d); err != nil {
-			return nil, nil, err
-		}
-	}
-	r := newRecogniser(s, of, notes)
+func recognise(s store, of string) (store, []string, error) {
+	r := newRecogniser(s, of)
 	if err := r.walk(".", 0); err != nil {
 		return nil, nil, err
 	}
@@ -150,7 +143,7 @@ func recognise(ctx context.Context, s store, of string) (store, []string, error)
 	return r.mapped, r.notes, nil
 }
 
-// unpackInside unpacks the archives in a directory, at any depth.
+// unpackInside unpacks the archives in a directory, at any depth, with what is lost of them.
 func unpackInside(ctx context.Context, d directory) (store, []string, error) {
 	p, err := newPacked(ctx)
 	if err != nil {
@@ -190,7 +183,7 @@ func unpackInside(ctx context.Context, d directory) (store, []string, error) {
 		_ = p.close()
 		return nil, nil, err
 	}
-	return &overlay{p, d}, p.notes, nil
+	return &overlay{p, d}, p.damage, nil
 }
 
 func isArchiveName(name string) bool {
@@ -219,10 +212,10 @@ type foundDatabase struct {
 	mod        time.Time
 }
 
-func newRecogniser(s store, of string, notes []string) *recogniser {
+func newRecogniser(s store, of string) *recogniser {
 	return &recogniser{
 		mapped: &mapped{base: s, files: map[string]source{}, dirs: map[string][]string{".": nil}},
-		of:     of, notes: notes, roots: map[string]string{}, lists: map[string]map[string]string{},
+		of:     of, roots: map[string]string{}, lists: map[string]map[string]string{},
 	}
 }
 

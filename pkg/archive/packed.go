@@ -46,7 +46,7 @@ type packed struct {
 	size    int64
 	entries map[string]*packedFile // including directories; "." is the top
 	rejects int                    // left out because of name or type
-	notes   []string
+	damage  []string               // what is lost, and why
 }
 
 type packedFile struct {
@@ -80,10 +80,10 @@ func newPacked(ctx context.Context) (*packed, error) {
 }
 
 // unpackFile opens an archive, or a single file as an archive of one.
-func unpackFile(ctx context.Context, name string) (store, []string, error) {
+func unpackFile(ctx context.Context, name string) (*packed, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer f.Close()
 	fi, err := f.Stat()
@@ -91,25 +91,30 @@ func unpackFile(ctx context.Context, name string) (store, []string, error) {
 		err = errNotRegular
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	return unpack(ctx, name, f, fi.ModTime())
 }
 
 // unpack reads an archive or a single file of that name.
-func unpack(ctx context.Context, name string, r io.Reader, mod time.Time) (store, []string, error) {
+func unpack(ctx context.Context, name string, r io.Reader, mod time.Time) (*packed, error) {
 	p, err := newPacked(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := p.take(".", withoutSuffix(filepath.Base(name)), p.budget.Outer(r), mod, 0); err != nil {
 		_ = p.close()
-		return nil, nil, err
+		return nil, err
 	}
-	if p.rejects > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%d entries were left out: their names lead out of the archive or are not UTF-8, or they are no files", p.rejects))
+	return p, nil
+}
+
+// notes returns what the reader should know of an archive that is whole.
+func (p *packed) notes() []string {
+	if p.rejects == 0 {
+		return nil
 	}
-	return p, p.notes, nil
+	return []string{fmt.Sprintf("%d entries were left out: their names lead out of the archive or are not UTF-8, or they are no files", p.rejects)}
 }
 
 // take unpacks an archive into dir. Anything else becomes the named file.
@@ -124,9 +129,16 @@ func (p *packed) take(dir, file string, r io.Reader, mod time.Time, nested int) 
 	}
 	before := len(p.entries)
 	err = p.untar(dir, buffered, nested)
+	if err == nil { // what follows the last entry has the checksum of the whole
+		_, err = io.Copy(io.Discard, buffered)
+	}
 	if err != nil && !final(err) && len(p.entries) > before {
 		// Keep what came before the damage.
-		p.notes = append(p.notes, fmt.Sprintf("the archive is cut short or damaged: only what came before was read (%v)", err))
+		what := "the archive"
+		if dir != "." {
+			what = dir + " in it"
+		}
+		p.damage = append(p.damage, fmt.Sprintf("%s is cut short or damaged: what could be read is there (%v)", what, err))
 		return nil
 	}
 	return err
@@ -159,11 +171,12 @@ func withoutSuffix(name string) string {
 func isPackedName(name string) bool { return withoutSuffix(name) != name }
 
 func (p *packed) untar(dir string, r io.Reader, nested int) error {
-	in := tar.NewReader(r)
+	end := &trailer{Reader: r}
+	in := tar.NewReader(end)
 	for {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return end.missing()
 		}
 		if err != nil {
 			return err
@@ -207,6 +220,30 @@ func (p *packed) untar(dir string, r io.Reader, nested int) error {
 	}
 }
 
+// A trailer counts the zeros at the end of what was read: tar(5) ends an archive with two blocks of them.
+type trailer struct {
+	io.Reader
+	zeros int
+}
+
+func (t *trailer) Read(b []byte) (int, error) {
+	n, err := t.Reader.Read(b)
+	if kept := len(bytes.TrimRight(b[:n], "\x00")); kept > 0 {
+		t.zeros = n - kept
+	} else {
+		t.zeros += n
+	}
+	return n, err
+}
+
+// missing reports that an archive was cut between two entries.
+func (t *trailer) missing() error {
+	if t.zeros < 512 {
+		return errors.New("its end is missing")
+	}
+	return nil
+}
+
 // takeNested unpacks a nested archive into a directory of its name. A failure does not affect the rest.
 func (p *packed) takeNested(name string, r io.Reader, mod time.Time, nested int) error {
 	inside := withoutSuffix(name)
@@ -215,7 +252,7 @@ func (p *packed) takeNested(name string, r io.Reader, mod time.Time, nested int)
 		return err
 	}
 	if err != nil {
-		p.notes = append(p.notes, fmt.Sprintf("%s cannot be unpacked: %v", name, err))
+		p.damage = append(p.damage, fmt.Sprintf("%s in it cannot be unpacked: %v", name, err))
 	}
 	return nil
 }
@@ -241,7 +278,7 @@ func (p *packed) add(name string, r io.Reader, mod time.Time) error {
 	if final(err) {
 		return err
 	}
-	if n > 0 || err == nil { // keep the start of a truncated file too
+	if err == nil || n > 0 && p.entries[path.Clean(name)] == nil { // the start of a truncated file, too, unless it is there whole
 		if eerr := p.enter(name, f); eerr != nil {
 			return eerr
 		}

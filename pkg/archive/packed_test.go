@@ -190,7 +190,7 @@ func TestArchiveNested(t *testing.T) {
 	for range 3 {
 		b = tarOf(t, file("x.tar.gz", string(gzipped(t, b))))
 	}
-	p, _, err := unpackFile(t.Context(), archiveFile(t, b))
+	p, err := unpackFile(t.Context(), archiveFile(t, b))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestArchiveNested(t *testing.T) {
 	} else if text, err := io.ReadAll(f); err != nil || string(text) != "south" {
 		t.Errorf("%q %v", text, err)
 	}
-	q, _, err := unpackFile(t.Context(), archiveFile(t, tarOf(t, file("x.tar.gz", string(gzipped(t, b))))))
+	q, err := unpackFile(t.Context(), archiveFile(t, tarOf(t, file("x.tar.gz", string(gzipped(t, b))))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,14 +256,56 @@ func TestWriterCut(t *testing.T) {
 		if err != nil {
 			t.Fatalf("cut at %d: %v", n, err)
 		}
-		if x := tree.Index(); x == nil || !x.Ended.IsZero() || len(tree.Notes()) == 0 {
-			t.Fatalf("cut at %d: index %+v, notes %q", n, x, tree.Notes())
+		if x := tree.Index(); x == nil || !x.Ended.IsZero() || len(tree.Damage()) == 0 {
+			t.Fatalf("cut at %d: index %+v, damage %q", n, x, tree.Damage())
 		}
 		for i, end := range ends {
 			if _, err := tree.ReadFile(fmt.Sprintf("node1/files/%d", i), 1000); end <= n && err != nil {
 				t.Fatalf("cut at %d: file %d was written by %d: %v", n, i, end, err)
 			}
 		}
+	}
+}
+
+// What is lost of an archive is told, wherever in it, and what was whole before stays.
+func TestDamage(t *testing.T) {
+	const index = `{"apiVersion":"ovnctl/v1","kind":"Capture","started":"2026-01-01T00:00:00Z"}`
+	nested := gzipped(t, tarOf(t, file("nb.db", "north"), file("sb.db", "south")))
+	whole := tarOf(t, file(IndexFile, index), file(IndexFile, index))
+	for _, test := range []struct {
+		name, want string
+		text       []byte
+	}{
+		{"nothing", "", tarOf(t, file("nb.db", ""), file("x.tar.gz", string(nested)))},
+		{"an archive in it", "x in it is cut short or damaged: what could be read is there (the compressed file is cut short)", tarOf(t, file("nb.db", ""), file("x.tar.gz", string(nested[:len(nested)-9])))},
+		{"a file in it", "x.gz in it cannot be unpacked: compressed with gzip: ", tarOf(t, file("nb.db", ""), file("x.gz", "\x1f\x8b"))},
+		{"no end", "the archive is cut short or damaged: what could be read is there (its end is missing)", tarOf(t, file("nb.db", ""))[:512]},
+		{"a second index", "the archive is cut short or damaged: what could be read is there (unexpected EOF)", whole[:3*512+20]},
+		{"an unfinished capture", "the capture was not finished: what is missing was not read", whole},
+		{"an index of nothing", "index.json, which says what it should have: ", tarOf(t, file(IndexFile, index[:20]))},
+	} {
+		tree, err := openBytes(t, "x.tar", test.text)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		if got := strings.Join(tree.Damage(), "; "); !strings.HasPrefix(got, test.want) || (test.want == "") != (got == "") {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+		if x := tree.Index(); test.name == "a second index" && (x == nil || x.Kind != "Capture") {
+			t.Errorf("%s: the first is lost: %+v", test.name, x)
+		}
+	}
+}
+
+// The replies saved for a node are no dumps that lie beside the databases.
+func TestRepliesOfNodes(t *testing.T) {
+	tree, err := openBytes(t, "x.tar", tarOf(t, file("nb.db", ""), file("sb.db", ""), file("node1/control/ovs-vswitchd-dpctl_dump-flows-8d4bc347.txt", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if nodes, err := tree.Nodes(); err != nil || !slices.Equal(nodes, []string{"node1"}) {
+		t.Errorf("%q %v", nodes, err)
 	}
 }
 

@@ -59,7 +59,7 @@ func (c *Cluster) Capture(ctx context.Context, w *archive.Writer) *Capture {
 		x.Notes = append(x.Notes, c.Notes...)
 	})
 	for _, p := range c.Problems {
-		w.Miss("", p.What, p)
+		w.Miss(p.Node, p.What, p)
 	}
 	c.record(ctx, func(n *Node) node.Keeper { return w.Node(n.Name, archive.SafeName(n.Name)) })
 	return &Capture{Flows: AllFlows, cluster: c, w: w}

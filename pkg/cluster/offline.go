@@ -34,6 +34,9 @@ func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 	for _, note := range tree.Notes() {
 		c.note(note)
 	}
+	for _, lost := range tree.Damage() {
+		c.Problems = append(c.Problems, Problem{What: "all of the saved data", Where: tree.Path(), Err: errors.New(lost), Next: "copy it here again, or take it again"})
+	}
 	dirs, err := tree.Nodes()
 	if err != nil {
 		return err
@@ -290,7 +293,7 @@ func (l *lateFile) Read(b []byte) (n int, err error) {
 
 // time returns when a capture was started, else when the newest file read was saved.
 func (o *offlineDir) time() (newest time.Time) {
-	if x := o.tree.Index(); x != nil {
+	if x := o.tree.Index(); x != nil && !x.Started.IsZero() {
 		return x.Started
 	}
 	files := o.read
