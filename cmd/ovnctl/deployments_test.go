@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/flowtable"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
@@ -99,6 +103,28 @@ func TestDeploymentDoctor(t *testing.T) {
 			}
 			if len(doc.Passed) < 35 {
 				t.Errorf("only %d checks passed", len(doc.Passed))
+			}
+		})
+	}
+}
+
+// Asked node by node, doctor finds what it finds when it asks all at once.
+func TestNodeByNode(t *testing.T) {
+	sources := []string{"demo", "demo:healthy"}
+	for _, d := range deployments {
+		sources = append(sources, "../../testdata/deployments/"+d.file+".tar.zst")
+	}
+	for _, source := range sources {
+		t.Run(filepath.Base(source), func(t *testing.T) {
+			want, got := examined(t, source), examined(t, source, "--all-nodes")
+			byText := func(a, b doctor.Finding) int {
+				return cmp.Or(cmp.Compare(a.Check, b.Check), cmp.Compare(a.Title, b.Title))
+			}
+			for _, doc := range []*doctor.Document{&want, &got} {
+				slices.SortFunc(doc.Findings, byText)
+			}
+			if !reflect.DeepEqual(got.Report, want.Report) {
+				t.Errorf("--all-nodes finds\n%+v\nwithout it\n%+v", got.Report, want.Report)
 			}
 		})
 	}

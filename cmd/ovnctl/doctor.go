@@ -261,6 +261,7 @@ type examination struct {
 
 	looked *snapshot.Deployment // latest snapshot
 	named  []string             // hosts that it began with
+	heard  *doctor.Gathering    // what they need not be asked again
 	mesh   *probe.Mesh          // with --send
 	took   time.Duration
 }
@@ -287,10 +288,10 @@ func (e *examination) examine(ctx context.Context) (doctor.Report, error) {
 
 // gather reads the nodes side by side, with --all-nodes or --node.
 func (e *examination) gather() {
+	e.named, e.heard = nil, nil
 	if !e.allNodes && len(e.nodes) == 0 {
 		return
 	}
-	e.named = nil
 	for _, h := range e.looked.Hosts {
 		if !h.Central() {
 			e.named = append(e.named, h.Name)
@@ -307,7 +308,7 @@ func (e *examination) gather() {
 		show.show("%d of %d nodes%s", done, len(e.named), words)
 	}
 	tell()
-	doctor.Gather(e.looked, e.checks, func(h *snapshot.Host, reached bool) {
+	e.heard = doctor.Gather(e.looked, e.checks, func(h *snapshot.Host, reached bool) {
 		if h.Central() {
 			return
 		}
@@ -483,7 +484,7 @@ func (o *doctorOptions) scope(ctx context.Context, c *cluster.Cluster, names []s
 func (e *examination) ask(d *snapshot.Deployment, checks []*doctor.Check) doctor.Report {
 	show := e.progress(len(checks))
 	ended := 0
-	report := doctor.Examine(d, checks, func(c *doctor.Check, findings []doctor.Finding) {
+	report := e.heard.Examine(d, checks, func(c *doctor.Check, findings []doctor.Finding) {
 		ended++
 		for _, f := range findings {
 			if f.Result.Fault() {

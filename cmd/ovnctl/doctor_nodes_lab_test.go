@@ -69,6 +69,17 @@ func TestAllNodes(t *testing.T) {
 			}
 		})
 	}
+	// Whether a node's flows are right is judged when it is read and, where they are wrong, once more at the end.
+	t.Run("flows", func(t *testing.T) {
+		if out, err := l.Command(t.Context(), "node1", "ovs-ofctl", "del-flows", "br-int", "table=0").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		central := &onNode{lab: l, node: "central"}
+		got := central.ovnctl(t, append(way, "doctor", "--all-nodes", "-o", "short")...)
+		if got.code != exitFound || !strings.Contains(string(got.stdout), "of-flow-drift on node1") {
+			t.Errorf("exit %d:\n%s%s", got.code, got.stdout, got.stderr)
+		}
+	})
 	t.Run("one node", func(t *testing.T) {
 		got := n.ovnctl(t, append(way, "doctor", "--node", "node2", "-o", "short")...)
 		if got.code != exitFound || strings.Contains(string(got.stdout), "node3") || !strings.Contains(string(got.stdout), "bridge-ip-lost-after-reboot on node2") {

@@ -24,6 +24,9 @@ type Check struct {
 	// Settle is for state that may be passing, such as a port being added: a fault is reported only if found again some
 	// seconds later.
 	Settle bool
+	// EachHost means that it judges each host by that host and the databases alone. [Gather] then judges a host as it
+	// reads it.
+	EachHost bool
 	// Begin starts the slowest reads before any check runs, without waiting; may be nil.
 	Begin func(*snapshot.Deployment)
 	Run   func(*Pass)

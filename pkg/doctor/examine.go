@@ -21,12 +21,17 @@ type Report struct {
 
 // Examine runs checks concurrently on one snapshot. It calls done as each check ends, one at a time; done may be nil.
 func Examine(d *snapshot.Deployment, checks []*Check, done func(*Check, []Finding)) Report {
+	return (*Gathering)(nil).Examine(d, checks, done)
+}
+
+// Examine is [Examine] for what Gather left to do.
+func (g *Gathering) Examine(d *snapshot.Deployment, checks []*Check, done func(*Check, []Finding)) Report {
 	begin(d, checks)
 	passes := make([]*Pass, len(checks))
 	var wg sync.WaitGroup
 	var telling sync.Mutex
 	for i, c := range checks {
-		passes[i] = &Pass{Deployment: d, Check: c}
+		passes[i] = g.rest(d, c)
 		wg.Go(func() {
 			passes[i].run()
 			if done != nil {
@@ -74,7 +79,7 @@ func (p *Pass) run() {
 	if p.noOVN && len(p.Findings) == 0 {
 		p.Skip(snapshot.ErrNoOVN.Error())
 	}
-	if p.noSwitch && len(p.Findings) == 0 && !slices.ContainsFunc(p.Hosts, func(h *snapshot.Host) bool { return !h.Central() }) {
+	if p.noSwitch && len(p.Findings) == 0 && !slices.ContainsFunc(p.Whole().Hosts, func(h *snapshot.Host) bool { return !h.Central() }) {
 		p.Skip("no Open vSwitch here: this host runs OVN's databases alone")
 	}
 }

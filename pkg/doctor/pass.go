@@ -17,6 +17,7 @@ type Pass struct {
 	Findings []Finding
 	zone     string // the current zone, if there are several
 	noSwitch bool   // a host without Open vSwitch was skipped
+	applied  bool   // it applied to a host that Gather was done with
 	noOVN    bool   // an OVN database was skipped, as the deployment does not use OVN
 }
 
@@ -151,7 +152,7 @@ func EachHost[T any](p *Pass, why string, of func(*snapshot.Host) (value *T, app
 				return
 			}
 		}
-		if !applied && len(p.Findings) == 0 {
+		if !applied && !p.applied && len(p.Findings) == 0 {
 			p.Skip(why)
 		}
 	}

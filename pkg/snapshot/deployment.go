@@ -33,7 +33,8 @@ type Deployment struct {
 	memo    once
 
 	parallel int
-	whole    *Deployment // of a sample of one host, the one that it is part of
+	whole    *Deployment // of a sample of some hosts, the one that it is part of
+	alone    bool        // of one host, without databases
 }
 
 // Options configure the sampling.

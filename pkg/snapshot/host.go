@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
@@ -84,12 +86,15 @@ func (h *Host) Flows(bridge string) ([]openflow.FlowEntry, error) {
 	return dump[openflow.FlowEntry](h, bridge, node.Flows)
 }
 
+// plainFlows is the command that has ovs-vswitchd print flows.
+const plainFlows = "bridge/dump-flows"
+
 // PlainFlows returns a bridge's flows as printed by ovs-vswitchd itself, without cookies and timeouts: a fraction of
 // the work of Flows, which starts a process. They include Open vSwitch's hidden flows. For a capture without them it
 // is Flows.
 func (h *Host) PlainFlows(bridge string) ([]openflow.FlowEntry, error) {
 	return Derive(h, bridge, func() ([]openflow.FlowEntry, error) {
-		text, err := h.Control("ovs-vswitchd", "bridge/dump-flows", bridge)
+		text, err := h.Control("ovs-vswitchd", plainFlows, bridge)
 		if errors.Is(err, node.ErrUnavailable) {
 			return h.Flows(bridge)
 		}
@@ -97,6 +102,19 @@ func (h *Host) PlainFlows(bridge string) ([]openflow.FlowEntry, error) {
 			return nil, err
 		}
 		return entriesOf[openflow.FlowEntry](text, fmt.Sprintf("%s: flows of bridge %s", h.Name, bridge))
+	})
+}
+
+// ForgetFlows drops what Flows and PlainFlows have read, which is most of what is kept of a host. Who asks again reads again.
+func (h *Host) ForgetFlows() {
+	h.memo.forget(func(key any) bool {
+		switch k := key.(type) {
+		case question:
+			return strings.HasPrefix(k.about, string(node.Flows)) || strings.HasPrefix(k.about, plainFlows)
+		case derived:
+			return k.typ == reflect.TypeFor[[]openflow.FlowEntry]()
+		}
+		return false
 	})
 }
 

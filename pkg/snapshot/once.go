@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -47,6 +48,13 @@ func read[T any](o *once, q question, ask func() (T, error)) (T, error) {
 		o.timed(Read{q.String(), time.Since(start), err})
 		return reply, err
 	})
+}
+
+// forget drops results: who asks again reads again.
+func (o *once) forget(which func(key any) bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.DeleteFunc(o.done, func(key, _ any) bool { return which(key) })
 }
 
 func (o *once) timed(r Read) {

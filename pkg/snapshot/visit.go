@@ -65,10 +65,15 @@ func (h *Host) answers() bool {
 
 // Alone returns a sample of one host, without databases. What is read of the host is read once for both.
 func (d *Deployment) Alone(h *Host) *Deployment {
-	return &Deployment{Hosts: []*Host{h}, Problems: d.Problems, ctx: d.ctx, cluster: d.cluster, now: d.now, parallel: 1, whole: d}
+	return &Deployment{Hosts: []*Host{h}, Problems: d.Problems, ctx: d.ctx, cluster: d.cluster, now: d.now, parallel: 1, whole: d, alone: true}
 }
 
-// Whole returns the sample that one of a host alone is part of, else d itself.
+// Among returns the sample with some of its hosts only, and all its databases.
+func (d *Deployment) Among(hosts []*Host) *Deployment {
+	return &Deployment{Zones: d.Zones, Far: d.Far, Hosts: hosts, Problems: d.Problems, ctx: d.ctx, cluster: d.cluster, now: d.now, sample: d.sample, parallel: d.parallel, whole: d.Whole()}
+}
+
+// Whole returns the sample that one of some hosts is part of, else d itself.
 func (d *Deployment) Whole() *Deployment {
 	if d.whole != nil {
 		return d.whole

@@ -149,9 +149,10 @@ var NMOwnsOvsPort = &doctor.Check{
 
 When NetworkManager restarts, it takes the uplink out of the bridge and puts it back. The
 port gets another OpenFlow number, and flows with the old number lead nowhere.`,
-	Causes: []string{"vswitchd-not-running", "uplink-not-in-bridge"},
-	Settle: true,
-	Run:    doctor.Over2((*doctor.Pass).Uplinks, renumbered),
+	Causes:   []string{"vswitchd-not-running", "uplink-not-in-bridge"},
+	Settle:   true,
+	EachHost: true,
+	Run:      doctor.Over2((*doctor.Pass).Uplinks, renumbered),
 }
 
 func renumbered(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
