@@ -1,7 +1,5 @@
 package packet
 
-import "strconv"
-
 // A Format is how a field's values are written (ovs-fields(7), "Data Types and Formats").
 type Format uint8
 
@@ -116,19 +114,25 @@ func (f *Field) String() string { return f.Name }
 
 // Lookup finds a field by its name, an alias, or its NXM or OXM name.
 func Lookup(name string) (*Field, bool) {
-	f, ok := byName[name]
+	f, ok := byName()[name]
 	return f, ok
 }
 
 // Reg returns the field reg0 to reg31.
-func Reg(n int) *Field { return MustField("reg" + strconv.Itoa(n)) }
+func Reg(n int) *Field { return &registers[n] }
 
 // TunMetadata returns the field tun_metadata0 to tun_metadata63.
-func TunMetadata(n int) *Field { return MustField("tun_metadata" + strconv.Itoa(n)) }
+func TunMetadata(n int) *Field { return &options[n] }
 
-// MustField returns the field of a name that is hard-coded.
+// MustField returns the field of a name that is hard-coded: where a program starts, that of a field without a number in it.
 func MustField(name string) *Field {
-	f, ok := byName[name]
+	// When the program starts, the table of all names is not made yet.
+	for i := range fixedFields {
+		if f := &fixedFields[i]; f.Name == name {
+			return f
+		}
+	}
+	f, ok := Lookup(name)
 	if !ok {
 		panic("packet: no field " + name)
 	}

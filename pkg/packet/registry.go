@@ -1,6 +1,9 @@
 package packet
 
-import "strconv"
+import (
+	"strconv"
+	"sync"
+)
 
 // Byte offsets of the fields in a Flow. The registers are contiguous so that xreg and xxreg fields overlap them.
 const (
@@ -52,44 +55,63 @@ const (
 	flowBytes   = (atNSH + 27 + 7) &^ 7 // whole words; see Pattern
 )
 
-// registry holds all fields; byName finds them by any of their names.
-var registry, byName = buildRegistry()
+// The fields with a number in their name.
+var (
+	options    [64]Field // tun_metadata
+	registers  [32]Field
+	doubles    [16]Field // xreg
+	quadruples [8]Field  // xxreg
+)
 
-func buildRegistry() ([]*Field, map[string]*Field) {
-	fields := make([]*Field, 0, len(fixedFields)+64+32+16+8)
+func init() {
 	for i := range fixedFields {
-		fields = append(fields, &fixedFields[i])
-	}
-	for i := range 64 {
-		n := strconv.Itoa(i)
-		fields = append(fields, &Field{Name: "tun_metadata" + n, NXM: "NXM_NX_TUN_METADATA" + n, Bits: maxBits, Format: Hex, Maskable: true, tun: i + 1})
-	}
-	for i := range 32 {
-		fields = append(fields, register("reg", "NXM_NX_REG", "NXOXM_ET_REG", i, 4))
-	}
-	for i := range 16 {
-		fields = append(fields, register("xreg", "", "", i, 8))
-	}
-	for i := range 8 {
-		fields = append(fields, register("xxreg", "NXM_NX_XXREG", "NXOXM_ET_XXREG", i, 16))
-	}
-	names := map[string]*Field{}
-	for _, f := range fields {
+		f := &fixedFields[i]
 		f.ones = Ones(f.Bits)
+	}
+	for i := range options {
+		n := strconv.Itoa(i)
+		options[i] = Field{Name: "tun_metadata" + n, NXM: "NXM_NX_TUN_METADATA" + n, Bits: maxBits, Format: Hex, Maskable: true, tun: i + 1, ones: Ones(maxBits)}
+	}
+	for i := range registers {
+		registers[i] = register("reg", "NXM_NX_REG", "NXOXM_ET_REG", i, 4)
+	}
+	for i := range doubles {
+		doubles[i] = register("xreg", "", "", i, 8)
+	}
+	for i := range quadruples {
+		quadruples[i] = register("xxreg", "NXM_NX_XXREG", "NXOXM_ET_XXREG", i, 16)
+	}
+}
+
+// allFields returns all fields.
+func allFields() []*Field {
+	var all []*Field
+	for _, list := range [][]Field{fixedFields, options[:], registers[:], doubles[:], quadruples[:]} {
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	return all
+}
+
+// byName finds fields by any of their names.
+var byName = sync.OnceValue(func() map[string]*Field {
+	names := make(map[string]*Field, 512)
+	for _, f := range allFields() {
 		for _, name := range append([]string{f.Name, f.NXM, f.OXM}, f.Aliases...) {
 			if name != "" {
 				names[name] = f
 			}
 		}
 	}
-	return fields, names
-}
+	return names
+})
 
 // register builds the i-th register of size bytes. The upper half came with Open vSwitch 3.7 and has names of another
 // class; xreg has only OXM names.
-func register(name, lower, upper string, i, size int) *Field {
+func register(name, lower, upper string, i, size int) Field {
 	n := strconv.Itoa(i)
-	f := &Field{Name: name + n, Bits: 8 * size, Format: Hex, Maskable: true, place: place{atReg + size*i, size, 0}}
+	f := Field{Name: name + n, Bits: 8 * size, Format: Hex, Maskable: true, place: place{atReg + size*i, size, 0}, ones: Ones(8 * size)}
 	switch {
 	case lower == "":
 		f.OXM = "OXM_OF_PKT_REG" + n

@@ -19,8 +19,8 @@ var (
 	dst4Field    = MustField("ip_dst")
 	src6Field    = MustField("ipv6_src")
 	dst6Field    = MustField("ipv6_dst")
-	srcPortField = MustField("tp_src")
-	dstPortField = MustField("tp_dst")
+	srcPortField = MustField("tcp_src")
+	dstPortField = MustField("tcp_dst")
 
 	bosField        = MustField("mpls_bos")
 	innerField      = MustField("vlan_tci1")
