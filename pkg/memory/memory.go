@@ -5,20 +5,22 @@ package memory
 import (
 	"math"
 	"runtime"
-	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 )
 
-var limit atomic.Int64
-
-func init() { limit.Store(math.MaxInt64) }
+var limit atomic.Int64 // 0 for none
 
 // SetLimit sets how many bytes may be held; there is no limit before.
 func SetLimit(bytes int64) { limit.Store(bytes) }
 
 // Limit returns how many bytes may be held.
-func Limit() int64 { return limit.Load() }
+func Limit() int64 {
+	if bytes := limit.Load(); bytes != 0 {
+		return bytes
+	}
+	return math.MaxInt64
+}
 
 var collecting sync.Mutex
 
@@ -43,7 +45,7 @@ func Left() int64 {
 
 // heap returns the bytes of all objects, and of those that are not collected yet.
 func heap() int64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(sample)
-	return int64(sample[0].Value.Uint64())
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	return int64(now.HeapAlloc)
 }
