@@ -43,7 +43,7 @@ func TestOutputFormats(t *testing.T) {
 		}
 		tried++
 	}
-	walk(newRoot(&options{}))
+	walk(newRoot(&options{}, ""))
 	if tried < 14 {
 		t.Errorf("only %d commands have formats", tried)
 	}

@@ -16,7 +16,7 @@ func init() {
 		fmt.Fprintln(os.Stderr, "usage: gendocs DIR")
 		os.Exit(exitUsage)
 	}
-	if err := gendocs.Write(newRoot(&options{}), os.Args[1]); err != nil {
+	if err := gendocs.Write(newRoot(&options{}, ""), os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitUnknown)
 	}

@@ -22,7 +22,7 @@ func TestHelpFits(t *testing.T) {
 			check(sub)
 		}
 	}
-	check(newRoot(&options{}))
+	check(newRoot(&options{}, ""))
 }
 
 // What prints text only refuses a format, and help on an unknown command is an error.

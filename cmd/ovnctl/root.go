@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,7 +74,7 @@ type options struct {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &stream{Writer: stdout}
 	o := &options{stdin: stdin, stdout: out, stderr: stderr}
-	root := newRoot(o)
+	root := newRoot(o, calledFor(args))
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: calledAs(os.Args[0])}
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -126,7 +127,36 @@ func (s *stream) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func newRoot(o *options) *cobra.Command {
+// A builder builds the command that it names.
+type builder struct {
+	name  string
+	build func(*options) *cobra.Command
+}
+
+// commands are the builders of all commands, in the groups that the help lists.
+var commands = []struct {
+	title    string
+	builders []builder
+}{
+	{"What is there, and where packets go:", []builder{{"topology", newTopology}, {"get", newGet}, {"trace", newTrace}, {"reach", newReach}, {"flows", newFlows}}},
+	{"What is broken:", []builder{{"doctor", newDoctor}, {"fix", newFix}}},
+	{"Captures:", []builder{{"capture", newCapture}, {"compare", newCompare}, {"demo", newDemo}}},
+	{"What it means:", []builder{{"decode", newDecode}, {"explain", newExplain}}},
+	{"", []builder{{"version", newVersion}, {"probe", newProbe}}},
+}
+
+// calledFor returns the command that the arguments begin with; empty if it takes more than them to tell.
+func calledFor(args []string) string {
+	for _, group := range commands {
+		if len(args) > 0 && slices.ContainsFunc(group.builders, func(b builder) bool { return b.name == args[0] }) {
+			return args[0]
+		}
+	}
+	return ""
+}
+
+// newRoot returns the program's command with all others, or with only one of them: to build all takes longer than many a command.
+func newRoot(o *options, only string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ovnctl",
 		Short: "Show, trace and repair deployments of Open vSwitch and OVN",
@@ -141,10 +171,15 @@ sockets itself: it needs no OVS or OVN command-line tools.
 		DisableAutoGenTag: true,
 		Args:              cobra.NoArgs,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if o.output != "" && textOnly(cmd) {
+			text := textOnly(cmd)
+			if o.output != "" && text {
 				return fmt.Errorf("%s prints text only: leave out -o", cmd.CommandPath())
 			}
-			return o.prepare(cmd.Flags())
+			if err := o.prepare(cmd.Flags()); err != nil || text {
+				return err
+			}
+			o.limitMemory(cmd.Flags().Changed("memory"))
+			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -152,22 +187,19 @@ sockets itself: it needs no OVS or OVN command-line tools.
 		return fmt.Errorf("%w\nhint: %s", err, flagHint(cmd, err))
 	})
 	o.addFlags(root.PersistentFlags())
-	for _, group := range []struct {
-		title    string
-		commands []*cobra.Command
-	}{
-		{"What is there, and where packets go:", []*cobra.Command{newTopology(o), newGet(o), newTrace(o), newReach(o), newFlows(o)}},
-		{"What is broken:", []*cobra.Command{newDoctor(o), newFix(o)}},
-		{"Captures:", []*cobra.Command{newCapture(o), newCompare(o), newDemo(o)}},
-		{"What it means:", []*cobra.Command{newDecode(o), newExplain(o)}},
-	} {
-		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
-		for _, c := range group.commands {
-			c.GroupID = group.title
-			root.AddCommand(c)
+	for _, group := range commands {
+		if group.title != "" {
+			root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		}
+		for _, b := range group.builders {
+			if only == "" || only == b.name {
+				c := b.build(o)
+				c.GroupID = group.title
+				root.AddCommand(c)
+			}
 		}
 	}
-	root.AddCommand(newVersion(), newProbe(o))
+	root.CompletionOptions.DisableDefaultCmd = only != ""
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
@@ -209,7 +241,7 @@ func flagHint(cmd *cobra.Command, err error) string {
 	return cmd.CommandPath() + " --help lists the flags"
 }
 
-func newVersion() *cobra.Command {
+func newVersion(*options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
@@ -309,7 +341,6 @@ func (o *options) prepare(flags *pflag.FlagSet) error {
 		}
 		*path = whole
 	}
-	o.limitMemory(flags.Changed("memory"))
 	return nil
 }
 
