@@ -10,12 +10,12 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/decompress"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // A mapped store shows files under other names: those of a plain directory.
@@ -383,10 +383,10 @@ const (
 // Names of files with command output: sosreport writes an underscore for separators and a dot for a slash; people do
 // likewise.
 var (
-	ofctlName    = regexp.MustCompile(`(?:^|[._ -])` + ofctlOption + `dump-(flows|groups|ports-desc|tlv-map|meters)` + ofctlBridge)
-	showName     = regexp.MustCompile(`ofctl[_ -]` + ofctlOption + `(show)` + ofctlBridge)
-	appctlName   = regexp.MustCompile(`ov[sn]-appctl_(?:-t_([\w.-]+?)_)?([a-z0-9-]+[./][a-z-]+|version|connection-status|ct-zone-list|group-table-list|meter-table-list)(?:_([\w.@-]+))?$`)
-	datapathName = regexp.MustCompile(`(system|netdev)_(ovs-(?:system|netdev))$`) // sosreport treats @ as a space
+	ofctlName    = pattern.New(`(?:^|[._ -])` + ofctlOption + `dump-(flows|groups|ports-desc|tlv-map|meters)` + ofctlBridge)
+	showName     = pattern.New(`ofctl[_ -]` + ofctlOption + `(show)` + ofctlBridge)
+	appctlName   = pattern.New(`ov[sn]-appctl_(?:-t_([\w.-]+?)_)?([a-z0-9-]+[./][a-z-]+|version|connection-status|ct-zone-list|group-table-list|meter-table-list)(?:_([\w.@-]+))?$`)
+	datapathName = pattern.New(`(system|netdev)_(ovs-(?:system|netdev))$`) // sosreport treats @ as a space
 )
 
 // dumpKinds maps commands to file names. The output of show ends with that of dump-ports-desc.
@@ -398,9 +398,9 @@ func (r *recogniser) dump(node, name string) {
 	if node == "" {
 		node = r.nodeOf(name)
 	}
-	m := ofctlName.FindStringSubmatch(base)
+	m := ofctlName.Get().FindStringSubmatch(base)
 	if m == nil {
-		m = showName.FindStringSubmatch(base)
+		m = showName.Get().FindStringSubmatch(base)
 	}
 	if m != nil {
 		rank := 10
@@ -411,12 +411,12 @@ func (r *recogniser) dump(node, name string) {
 		r.add(path.Join(node, dumpKinds[m[2]]+"-"+m[4]+".txt"), source{name: name, rank: rank})
 		return
 	}
-	if m := appctlName.FindStringSubmatch(base); m != nil {
+	if m := appctlName.Get().FindStringSubmatch(base); m != nil {
 		daemon := cmp.Or(m[1], "ovs-vswitchd")
 		command := strings.Replace(m[2], ".", "/", 1)
 		var args []string
 		if m[3] != "" {
-			args = strings.Split(datapathName.ReplaceAllString(m[3], "$1@$2"), "_")
+			args = strings.Split(datapathName.Get().ReplaceAllString(m[3], "$1@$2"), "_")
 		}
 		r.add(path.Join(node, ControlFile(daemon, command, args)), source{name: name, before: Request(daemon, command, args) + "\n"})
 	}
@@ -452,9 +452,9 @@ func (r *recogniser) koLog(name string) {
 }
 
 var (
-	databaseName = regexp.MustCompile(`"name":\s*"(OVN_Northbound|OVN_Southbound|Open_vSwitch)"`)
-	clusterID    = regexp.MustCompile(`"cluster_id":\s*"([0-9a-f-]{36})"`)
-	side         = regexp.MustCompile(`(?i)ovn(nb|sb)|(nb|sb)_?db|\b(nb|sb)\b`)
+	databaseName = pattern.New(`"name":\s*"(OVN_Northbound|OVN_Southbound|Open_vSwitch)"`)
+	clusterID    = pattern.New(`"cluster_id":\s*"([0-9a-f-]{36})"`)
+	side         = pattern.New(`(?i)ovn(nb|sb)|(nb|sb)_?db|\b(nb|sb)\b`)
 )
 
 // database notes an ovsdb-server file.
@@ -467,18 +467,18 @@ func (r *recogniser) database(name string) {
 	if err != nil || !bytes.HasPrefix(head, []byte("OVSDB ")) {
 		return
 	}
-	m := databaseName.FindSubmatch(head)
+	m := databaseName.Get().FindSubmatch(head)
 	if m == nil {
 		return
 	}
 	d := foundDatabase{file: name, name: string(m[1])}
-	if id := clusterID.FindSubmatch(head[:min(len(head), 64<<10)]); id != nil && bytes.HasPrefix(head, []byte("OVSDB CLUSTER")) {
+	if id := clusterID.Get().FindSubmatch(head[:min(len(head), 64<<10)]); id != nil && bytes.HasPrefix(head, []byte("OVSDB CLUSTER")) {
 		d.cluster = string(id[1])
 	}
 	if fi, err := r.base.stat(name); err == nil {
 		d.size, d.mod = fi.Size(), fi.ModTime()
 	}
-	d.zone = path.Join(path.Dir(name), strings.Trim(side.ReplaceAllString(withoutSuffix(path.Base(name)), ""), "_-."))
+	d.zone = path.Join(path.Dir(name), strings.Trim(side.Get().ReplaceAllString(withoutSuffix(path.Base(name)), ""), "_-."))
 	if root := r.rootOf(name); root != "" {
 		d.zone = root
 	}
@@ -492,11 +492,11 @@ func (r *recogniser) database(name string) {
 }
 
 // listName matches a file with the output of `ovn-nbctl list TABLE`.
-var listName = regexp.MustCompile(`(?:^|[._ -])ovn-(nb|sb)ctl[_ -]+(?:--[\w=-]*?[_ ]+)*list[_ -]+([A-Z]\w*?)(?:\.txt|\.log|\.out)?$`)
+var listName = pattern.New(`(?:^|[._ -])ovn-(nb|sb)ctl[_ -]+(?:--[\w=-]*?[_ ]+)*list[_ -]+([A-Z]\w*?)(?:\.txt|\.log|\.out)?$`)
 
 // list notes a list of a table.
 func (r *recogniser) list(name string) {
-	m := listName.FindStringSubmatch(path.Base(name))
+	m := listName.Get().FindStringSubmatch(path.Base(name))
 	if m == nil {
 		return
 	}
@@ -507,7 +507,7 @@ func (r *recogniser) list(name string) {
 	r.lists[key][m[2]] = name
 }
 
-var listedRow = regexp.MustCompile(`(?m)^_uuid\s*: (\S+)$`)
+var listedRow = pattern.New(`(?m)^_uuid\s*: (\S+)$`)
 
 // listed uses lists for a database without a file. The members of a cluster share one globals row.
 func (r *recogniser) listed() {
@@ -518,7 +518,7 @@ func (r *recogniser) listed() {
 		for _, key := range slices.Sorted(keys(r.lists)) {
 			global := r.lists[key][side.global]
 			head, err := r.start(global, 4<<10)
-			m := listedRow.FindSubmatch(head)
+			m := listedRow.Get().FindSubmatch(head)
 			if path.Base(key) != side.base || err != nil || m == nil {
 				continue // no list, or no reply in it
 			}

@@ -289,7 +289,7 @@ func compareChanges(x, y Change) int {
 		cmp.Compare(slices.Index(Groups, x.Group), slices.Index(Groups, y.Group)),
 		topology.CompareNames(x.Zone, y.Zone),
 		topology.CompareNames(x.Node, y.Node),
-		cmp.Compare(rank[x.Database+x.Kind], rank[y.Database+y.Kind]),
+		cmp.Compare(rank()[x.Database+x.Kind], rank()[y.Database+y.Kind]),
 		topology.CompareNames(x.Name, y.Name),
 		topology.CompareNames(x.On, y.On),
 		cmp.Compare(x.Change, y.Change),
@@ -297,7 +297,7 @@ func compareChanges(x, y Change) int {
 }
 
 // rank is a kind's place, with kinds of a node's database before the node's others.
-var rank = func() map[string]int {
+var rank = sync.OnceValue(func() map[string]int {
 	ranks := map[string]int{}
 	for _, source := range []struct {
 		database string
@@ -308,4 +308,4 @@ var rank = func() map[string]int {
 		}
 	}
 	return ranks
-}()
+})

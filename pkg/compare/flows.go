@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
@@ -122,9 +122,9 @@ type flowKey struct {
 }
 
 var (
-	conjunction = regexp.MustCompile(`conj_id=\d+`)
-	clause      = regexp.MustCompile(`conjunction\(\d+,`)
-	group       = regexp.MustCompile(`\bgroup:(\d+)`)
+	conjunction = pattern.New(`conj_id=\d+`)
+	clause      = pattern.New(`conjunction\(\d+,`)
+	group       = pattern.New(`\bgroup:(\d+)`)
 )
 
 // bridgeFlows parses the flows of a dump: all flows, and those to compare.
@@ -153,14 +153,14 @@ func bridgeFlows(dump, groups string, o Options) ([]openflow.FlowEntry, map[flow
 			continue
 		}
 		f := bridgeFlow{match: e.Match.String(), shown: e.Actions.String(), entry: e}
-		f.actions = clause.ReplaceAllString(f.shown, "conjunction(")
-		f.actions = group.ReplaceAllStringFunc(f.actions, func(text string) string {
+		f.actions = clause.Get().ReplaceAllString(f.shown, "conjunction(")
+		f.actions = group.Get().ReplaceAllStringFunc(f.actions, func(text string) string {
 			if b, ok := buckets[text[len("group:"):]]; ok {
 				return "group:" + b
 			}
 			return text
 		})
-		key := flowKey{max(e.Table.Number, 0), e.Priority, conjunction.ReplaceAllString(f.match, "conj_id")}
+		key := flowKey{max(e.Table.Number, 0), e.Priority, conjunction.Get().ReplaceAllString(f.match, "conj_id")}
 		flows[key] = append(flows[key], f)
 	}
 	return all, flows, nil

@@ -1,10 +1,9 @@
 package compare
 
 import (
-	"regexp"
-
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
@@ -168,4 +167,4 @@ var (
 
 // moving matches map keys whose values change by themselves or are numbers that a node assigns: timestamps,
 // configuration progress, conntrack zones.
-var moving = regexp.MustCompile(`(?i)(^|[-_:])ts$|timestamp|(nb|sb)[-_]cfg|liveness|revision_number|^ct-zone-`)
+var moving = pattern.New(`(?i)(^|[-_:])ts$|timestamp|(nb|sb)[-_]cfg|liveness|revision_number|^ct-zone-`)

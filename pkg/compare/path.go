@@ -2,13 +2,13 @@ package compare
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // The JSON of the paths of one packet in two states; docs/json.md describes it.
@@ -161,8 +161,8 @@ func (s PathStep) says(openflow bool) string {
 		words = append(words, fmt.Sprint(l.Priority), l.Match, l.Actions)
 	}
 	if openflow || s.Step.Logical == nil {
-		words = append(words, fmt.Sprint(s.Step.Priority), conjunction.ReplaceAllString(s.Step.Match, "conj_id"),
-			clause.ReplaceAllString(strings.Join(s.Step.Actions, ","), "conjunction("))
+		words = append(words, fmt.Sprint(s.Step.Priority), conjunction.Get().ReplaceAllString(s.Step.Match, "conj_id"),
+			clause.Get().ReplaceAllString(strings.Join(s.Step.Actions, ","), "conjunction("))
 	}
 	return strings.Join(words, "\x00")
 }
@@ -175,7 +175,7 @@ type behind struct {
 }
 
 // setName matches an address set or a port group in a match.
-var setName = regexp.MustCompile(`[$@]([A-Za-z0-9_.]+)`)
+var setName = pattern.New(`[$@]([A-Za-z0-9_.]+)`)
 
 func newBehind(p *Divergence, a, b *journey.Trace) *behind {
 	f := &behind{uuids: map[string]bool{}, ports: map[string]bool{}, datapaths: map[string]bool{}, sets: map[string]bool{}, nodes: map[string]bool{}, prefixes: map[string]bool{}}
@@ -233,7 +233,7 @@ func (f *behind) object(o *decode.Object) {
 }
 
 func (f *behind) match(text string) {
-	for _, m := range setName.FindAllStringSubmatch(text, -1) {
+	for _, m := range setName.Get().FindAllStringSubmatch(text, -1) {
 		f.sets[m[1]] = true
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
@@ -146,7 +146,7 @@ func (p *part) hold(r *record) {
 // deep is how far references are followed for a title.
 const deep = 3
 
-var placeholder = regexp.MustCompile(`\{[^}]+\}`)
+var placeholder = pattern.New(`\{[^}]+\}`)
 
 // title returns what people call a record.
 func (p *part) title(r *record, depth int) string {
@@ -165,7 +165,7 @@ func (p *part) whole(r *record) string {
 
 // fill puts column values into a title; false if none has a value.
 func (p *part) fill(title string, r *record, depth int) (text string, ok bool) {
-	text = placeholder.ReplaceAllStringFunc(title, func(name string) string {
+	text = placeholder.Get().ReplaceAllStringFunc(title, func(name string) string {
 		value := p.text(r, strings.Trim(name, "{}"), depth)
 		ok = ok || value != ""
 		return value
@@ -188,7 +188,7 @@ func (p *part) text(r *record, column string, depth int) string {
 		words = append(words, p.word(w, v.refs, depth))
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.pairs)) {
-		if !moving.MatchString(key) {
+		if !moving.Get().MatchString(key) {
 			words = append(words, key+"="+p.word(v.pairs[key], v.refs, depth))
 		}
 	}

@@ -213,7 +213,7 @@ func (s *sides) keys(name string, a, b value, o Options) []Column {
 	maps.Copy(all, b.pairs)
 	var columns []Column
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if !o.All && moving.MatchString(key) {
+		if !o.All && moving.Get().MatchString(key) {
 			continue
 		}
 		x, inA := a.pairs[key]

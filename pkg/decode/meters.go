@@ -2,16 +2,16 @@ package decode
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // perObject matches the suffix that ovn-northd appends to the name of a meter that each user has its own copy of: the
 // user's UUID.
-var perObject = regexp.MustCompile(`__[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+var perObject = pattern.New(`__[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
 // ParseMeters parses the output of ovn-controller's meter-table-list: the name of the Meter row by meter number, for
 // QoS rules the rate.
@@ -31,7 +31,7 @@ func ParseMeters(text string) map[uint32]string {
 		if rule, ok := strings.CutPrefix(name, "__string: "); ok {
 			name = qosRate(rule)
 		} else {
-			name = "meter " + perObject.ReplaceAllString(name, "")
+			name = "meter " + perObject.Get().ReplaceAllString(name, "")
 		}
 		if name != "" {
 			meters[uint32(id)] = name

@@ -3,13 +3,13 @@ package facts
 import (
 	"cmp"
 	"net/netip"
-	"regexp"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -190,7 +190,7 @@ func underlayPorts(rows *snapshot.Northbound) map[string]bool {
 	return found
 }
 
-var sdnPods = regexp.MustCompile(`table=30,.*\bip,nw_dst=(\S+) actions=goto_table:90`)
+var sdnPods = pattern.New(`table=30,.*\bip,nw_dst=(\S+) actions=goto_table:90`)
 
 // openShiftLink: the cluster network is what the bridge sends into the tunnel.
 func openShiftLink(h *snapshot.Host, link, bridge string) (*PodLink, error) {
@@ -200,7 +200,7 @@ func openShiftLink(h *snapshot.Host, link, bridge string) (*PodLink, error) {
 	}
 	g := &PodLink{Link: link, CMS: decode.OpenShiftSDN}
 	for _, f := range flows {
-		m := sdnPods.FindStringSubmatch(f.String())
+		m := sdnPods.Get().FindStringSubmatch(f.String())
 		if m == nil {
 			continue
 		}

@@ -144,7 +144,7 @@ type Copy struct {
 
 // copyOf reads a whole database.
 func (r *remote) copyOf(ctx context.Context, name, socket string) (*Copy, error) {
-	if !socketPath.MatchString(socket) {
+	if !socketPath.Get().MatchString(socket) {
 		return nil, r.fail(fmt.Errorf("%q is not used as the path of a socket", socket))
 	}
 	script := fmt.Sprintf("part backup $T ovsdb-client backup %s %s\n", shellQuote("unix:"+socket), shellQuote(name))

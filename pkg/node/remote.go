@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"net/netip"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // RemoteConfig says how to reach another node.
@@ -38,7 +38,7 @@ type remote struct {
 }
 
 // hostnamePattern ensures that a hostname, which comes from a database, is only a name and not, say, an option.
-var hostnamePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)
+var hostnamePattern = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)
 
 // Remote is a node behind a command prefix. It runs nothing until asked. The node needs sh and the daemons' tools.
 func Remote(c RemoteConfig) (Host, error) {
@@ -50,7 +50,7 @@ func Remote(c RemoteConfig) (Host, error) {
 		return nil, fmt.Errorf("command prefix %q: no {hostname} in it, every node would be the same", c.Prefix)
 	case strings.Contains(words[0], "{hostname}"):
 		return nil, fmt.Errorf("command prefix %q: its first word is the program, {hostname} must come later", c.Prefix)
-	case len(c.Hostname) > 253 || !hostnamePattern.MatchString(c.Hostname):
+	case len(c.Hostname) > 253 || !hostnamePattern.Get().MatchString(c.Hostname):
 		return nil, fmt.Errorf("node %s: %q is not a hostname, so it is not used in a command", c.Name, c.Hostname)
 	}
 	for i := range words {

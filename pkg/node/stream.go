@@ -9,9 +9,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // A relay is a program that joins its standard input and output to the unix socket "$1", and the shell command that
@@ -81,11 +82,11 @@ func relayScript() string {
 }
 
 // socketPath is what a path must look like to be opened on another node: programs give some characters a meaning.
-var socketPath = regexp.MustCompile(`^/[A-Za-z0-9._/@+-]{1,106}$`)
+var socketPath = pattern.New(`^/[A-Za-z0-9._/@+-]{1,106}$`)
 
 // stream connects to a unix socket on the node with a relay there. The shell that reads the script becomes the relay.
 func (r *remote) stream(ctx context.Context, with relay, socket string) (net.Conn, error) {
-	if !socketPath.MatchString(socket) {
+	if !socketPath.Get().MatchString(socket) {
 		return nil, r.fail(fmt.Errorf("%q is not used as the path of a socket", socket))
 	}
 	return r.begin(ctx, "set -- "+shellQuote(socket), with.run, nil)

@@ -3,8 +3,9 @@ package ovnexpr
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // The options that actions take by name: for DHCP, router advertisements and events. ovn-controller refuses an action
@@ -144,7 +145,7 @@ func (c *checker) routerAdvertisement(a *PutOptions) {
 	}
 }
 
-var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
+var uuid = pattern.New(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
 
 // event checks the values of trigger_event.
 func (c *checker) event(a *TriggerEvent) {
@@ -163,7 +164,7 @@ func (c *checker) event(a *TriggerEvent) {
 			c.fail(p.Values.Span, "Invalid load balancer VIP '%s'", text)
 		case p.Name == "protocol" && text != "tcp" && text != "udp" && text != "sctp":
 			c.fail(p.Values.Span, "Load balancer protocol '%s' is not 'tcp', 'udp', or 'sctp'", text)
-		case p.Name == "load_balancer" && !uuid.MatchString(text):
+		case p.Name == "load_balancer" && !uuid.Get().MatchString(text):
 			c.fail(p.Values.Span, "Load balancer '%s' is not a UUID", text)
 		}
 	}

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // ParseLists parses the output of `ovn-nbctl list TABLE` and the like for tables of the database db; origin
@@ -85,7 +86,7 @@ func (s *Snapshot) list(table string, r io.Reader) error {
 func listColumn(line string, id UUID, row []byte, columns map[string]*columnSchema) (UUID, []byte, error) {
 	column, text, ok := strings.Cut(line, ":")
 	column = strings.TrimSpace(column)
-	if !ok || !listWord.MatchString(column) {
+	if !ok || !listWord.Get().MatchString(column) {
 		return id, row, fmt.Errorf("%.80q is not COLUMN : VALUE", line)
 	}
 	text = strings.TrimSpace(text)
@@ -108,7 +109,7 @@ func listColumn(line string, id UUID, row []byte, columns map[string]*columnSche
 }
 
 // listWord is a column's name, or an atom that needs no quotes.
-var listWord = regexp.MustCompile(`^[\w.+-]+`)
+var listWord = pattern.New(`^[\w.+-]+`)
 
 // A listValue is the rest of a value as ovs-vsctl(8) writes it: an atom, [atoms] or {keys=atoms}. A string is
 // quoted wherever it could be taken for another type.
@@ -177,7 +178,7 @@ func (v *listValue) atom() (string, error) {
 		v.rest = v.rest[len(quoted):]
 		return quoted, nil
 	}
-	word := listWord.FindString(v.rest)
+	word := listWord.Get().FindString(v.rest)
 	v.rest = v.rest[len(word):]
 	switch {
 	case word == "":

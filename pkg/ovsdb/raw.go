@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // A Value is the value of a column of any type in OVSDB's notation. It can be
@@ -33,7 +34,7 @@ func (v Value) MarshalJSON() ([]byte, error) { return []byte(v), nil }
 
 // UnmarshalJSON accepts any text that is a value.
 func (v *Value) UnmarshalJSON(text []byte) error {
-	if _, err := parseDatum(newRow.ReplaceAll(text, []byte(`"@$1"`))); err != nil {
+	if _, err := parseDatum(newRow.Get().ReplaceAll(text, []byte(`"@$1"`))); err != nil {
 		return err
 	}
 	*v = Value(bytes.Clone(text))
@@ -278,7 +279,7 @@ func (c *Client) ChoosesUUIDs(ctx context.Context, table string) (bool, error) {
 
 // String returns the value as ovs-vsctl(8) writes it: bare words if they need no quotes, [sets] and {maps}.
 func (v Value) String() string {
-	d, err := parseDatum(newRow.ReplaceAll([]byte(v), []byte(`"@$1"`)))
+	d, err := parseDatum(newRow.Get().ReplaceAll([]byte(v), []byte(`"@$1"`)))
 	if err != nil {
 		return string(v)
 	}
@@ -301,12 +302,12 @@ func (v Value) String() string {
 }
 
 var (
-	bareWord = regexp.MustCompile(`^"[A-Za-z_@][A-Za-z0-9_.-]*"$`)
-	newRow   = regexp.MustCompile(`\["named-uuid","([A-Za-z0-9_]*)"\]`) // a row of the same transaction, @NAME to ovs-vsctl
+	bareWord = pattern.New(`^"[A-Za-z_@][A-Za-z0-9_.-]*"$`)
+	newRow   = pattern.New(`\["named-uuid","([A-Za-z0-9_]*)"\]`) // a row of the same transaction, @NAME to ovs-vsctl
 )
 
 func bareAtom(atom string) string {
-	if bareWord.MatchString(atom) {
+	if bareWord.Get().MatchString(atom) {
 		return atom[1 : len(atom)-1]
 	}
 	if id, err := atomUUID(atom); err == nil {

@@ -4,17 +4,18 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"fmt"
-	"regexp"
 	"strconv"
+
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
-var recordHeader = regexp.MustCompile(`^OVSDB (JSON|CLUSTER) (\d+) ([0-9a-f]{40})\n`)
+var recordHeader = pattern.New(`^OVSDB (JSON|CLUSTER) (\d+) ([0-9a-f]{40})\n`)
 
 // RewriteRecords returns a database file with the text of each record changed. Its soundness is kept:
 // everything from the first damaged record on is changed, too, and stays damaged.
 func RewriteRecords(file []byte, change func(text []byte) []byte) (out []byte) {
 	for len(file) > 0 {
-		head := recordHeader.FindSubmatch(file)
+		head := recordHeader.Get().FindSubmatch(file)
 		if head == nil {
 			break
 		}

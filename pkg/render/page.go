@@ -2,9 +2,9 @@ package render
 
 import (
 	"io"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // Page writes a page of docs/, in Markdown: for a terminal laid out in its width, else as it is. It knows what those pages
@@ -39,12 +39,12 @@ const least = 20
 const codeIndent = "    "
 
 // Compiled when the first page is laid out, not at each start.
-var listItem = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^( *)([-*]|\d+\.) +(.*)`) })
+var listItem = pattern.New(`^( *)([-*]|\d+\.) +(.*)`)
 
 // block lays out what the next line begins.
 func (l *pageLayout) block() {
 	line := l.lines[0]
-	item := listItem().FindStringSubmatch(line)
+	item := listItem.Get().FindStringSubmatch(line)
 	switch {
 	case strings.TrimSpace(line) == "":
 		l.take(1)
@@ -77,7 +77,7 @@ func (l *pageLayout) block() {
 
 // continues reports whether a line goes on with the paragraph or item before it.
 func continues(line string) bool {
-	return strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "```") && !strings.HasPrefix(line, "|") && !listItem().MatchString(line)
+	return strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "```") && !strings.HasPrefix(line, "|") && !listItem.Get().MatchString(line)
 }
 
 func joinedLines(lines []string) string {
@@ -166,15 +166,13 @@ func tableCells(line string) []string {
 }
 
 // inlineMark is code, a link, emphasis or an escaped character.
-var inlineMark = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("``? ?(.+?) ?``?" + `|\[([^\]]*)\]\([^)]*\)|<(https?:[^>]*)>|\*\*(.+?)\*\*|\*([^* ][^*]*)\*|\\([[:punct:]])`)
-})
+var inlineMark = pattern.New("``? ?(.+?) ?``?" + `|\[([^\]]*)\]\([^)]*\)|<(https?:[^>]*)>|\*\*(.+?)\*\*|\*([^* ][^*]*)\*|\\([[:punct:]])`)
 
 // inline returns a text without its marks.
 func inline(text string, look Look) Line {
 	var line Line
 	for text != "" {
-		m := inlineMark().FindStringSubmatchIndex(text)
+		m := inlineMark.Get().FindStringSubmatchIndex(text)
 		if m == nil {
 			return append(line, Span{text, look})
 		}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A span of a text is a secret. with is what to write instead.
@@ -35,17 +36,18 @@ func find(text []byte, nested int) []span {
 }
 
 // marks are all parts of names that may make a value secret, by their first two letters, small.
-var marks = func() map[[2]byte][][]byte {
+var marks = sync.OnceValue(func() map[[2]byte][][]byte {
 	by := map[[2]byte][][]byte{}
 	for _, m := range slices.Concat(within, words, paths) {
 		by[[2]byte{m[0], m[1]}] = append(by[[2]byte{m[0], m[1]}], []byte(m))
 	}
 	return by
-}()
+})
 
 // beginsMark says which two bytes may begin a mark: most of a text is passed over by it.
-var beginsMark = func() (begin [1 << 16]bool) {
-	for b := range marks {
+var beginsMark = sync.OnceValue(func() *[1 << 16]bool {
+	begin := new([1 << 16]bool)
+	for b := range marks() {
 		for _, first := range []byte{b[0], b[0] - 'a' + 'A'} {
 			for _, second := range []byte{b[1], b[1] - 'a' + 'A'} {
 				begin[int(first)<<8|int(second)] = true
@@ -53,11 +55,11 @@ var beginsMark = func() (begin [1 << 16]bool) {
 		}
 	}
 	return begin
-}()
+})
 
 // marked returns the length of the mark at the start of text; 0 if there is none.
 func marked(text []byte) int {
-	for _, m := range marks[[2]byte{text[0] | 0x20, text[1] | 0x20}] {
+	for _, m := range marks()[[2]byte{text[0] | 0x20, text[1] | 0x20}] {
 		if len(text) >= len(m) && bytes.EqualFold(text[:len(m)], m) {
 			return len(m)
 		}
@@ -72,8 +74,9 @@ func inName(c byte) bool {
 // named finds the values of names that make them secret.
 func named(text []byte) []span {
 	var found []span
+	begins := beginsMark()
 	for i := 0; i+1 < len(text); i++ {
-		if !beginsMark[int(text[i])<<8|int(text[i+1])] {
+		if !begins[int(text[i])<<8|int(text[i+1])] {
 			continue
 		}
 		n := marked(text[i:])

@@ -4,17 +4,18 @@ import (
 	"bytes"
 	"encoding/base64"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // shapes are strings that are secrets by their form alone.
-var shapes = regexp.MustCompile(`\b(?:(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|` +
+var shapes = pattern.New(`\b(?:(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|` +
 	`AIza[\w-]{30,}|eyJ[\w-]{8,}\.[\w-]{8,}\.?[\w-]*|[sr]k_(?:live|test)_\w{16,}|SG\.[\w-]{16,}\.[\w-]{16,}|hv[sb]\.[\w-]{20,}|npm_\w{30,}|ya29\.[\w-]{20,})`)
 
 // scheme is a token after the name of its scheme, as in headers.
-var scheme = regexp.MustCompile(`(?i)\b(?:bearer|basic)(?:\s+|\s*%20|\\t)([A-Za-z0-9._~+/-]{8,}=*)`)
+var scheme = pattern.New(`(?i)\b(?:bearer|basic)(?:\s+|\s*%20|\\t)([A-Za-z0-9._~+/-]{8,}=*)`)
 
 // A text without any of these has no match of shapes, or of scheme.
 var (
@@ -36,12 +37,12 @@ func shaped(text []byte, nested int) []span {
 	var found []span
 	has := func(s string) bool { return bytes.Contains(text, []byte(s)) }
 	if slices.ContainsFunc(starts, has) {
-		for _, at := range shapes.FindAllIndex(text, -1) {
+		for _, at := range shapes.Get().FindAllIndex(text, -1) {
 			found = append(found, span{at[0], at[1], Hidden})
 		}
 	}
 	if slices.ContainsFunc(schemes, has) {
-		for _, at := range scheme.FindAllSubmatchIndex(text, -1) {
+		for _, at := range scheme.Get().FindAllSubmatchIndex(text, -1) {
 			if token := text[at[2]:at[3]]; mixed(token) {
 				found = append(found, span{at[2], at[3], Hidden})
 			}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // A Server is an ovsdb-server of an OVN database, on the host that it runs on or should run on.
@@ -193,9 +193,9 @@ func (h *Host) Member(database string) (*Member, error) {
 }
 
 var (
-	statusPeer = regexp.MustCompile(`^\s+([0-9a-f]{4,}) \(.* at ([^)]+)\)(.*)$`)
-	lastMsg    = regexp.MustCompile(`last msg (\d+) ms ago`)
-	fullID     = regexp.MustCompile(`\(([0-9a-f-]{36})\)`)
+	statusPeer = pattern.New(`^\s+([0-9a-f]{4,}) \(.* at ([^)]+)\)(.*)$`)
+	lastMsg    = pattern.New(`last msg (\d+) ms ago`)
+	fullID     = pattern.New(`\(([0-9a-f-]{36})\)`)
 )
 
 // ParseMember parses the output of `cluster/status`.
@@ -205,9 +205,9 @@ func ParseMember(text string) (*Member, error) {
 	inServers := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
-		if x := statusPeer.FindStringSubmatch(line); inServers && x != nil {
+		if x := statusPeer.Get().FindStringSubmatch(line); inServers && x != nil {
 			p := Peer{ID: x[1], Address: x[2], Self: strings.Contains(x[3], "(self)")}
-			if ms := lastMsg.FindStringSubmatch(x[3]); ms != nil {
+			if ms := lastMsg.Get().FindStringSubmatch(x[3]); ms != nil {
 				p.Heard, p.Last = true, milliseconds(ms[1])
 			}
 			m.Peers = append(m.Peers, p)
@@ -282,7 +282,7 @@ func (m *Member) tellSharedAddressesApart() {
 
 // identity returns the full ID of one printed short and in full: "d44f (d44fc55c-…)".
 func identity(value string) string {
-	if x := fullID.FindStringSubmatch(value); x != nil {
+	if x := fullID.Get().FindStringSubmatch(value); x != nil {
 		return x[1]
 	}
 	return value

@@ -2,9 +2,9 @@ package trace
 
 import (
 	"net/netip"
-	"regexp"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
@@ -71,11 +71,11 @@ func handedTo(p *topology.Policy, ports map[netip.Addr]*host) *host {
 	return ports[a]
 }
 
-var destination = regexp.MustCompile(`\bip[46]\.dst == ([0-9a-fA-F.:]+)(\s|$)`)
+var destination = pattern.New(`\bip[46]\.dst == ([0-9a-fA-F.:]+)(\s|$)`)
 
 // destinationOf returns the single destination address of a match.
 func destinationOf(match string) (netip.Addr, bool) {
-	found := destination.FindStringSubmatch(match)
+	found := destination.Get().FindStringSubmatch(match)
 	if found == nil {
 		return netip.Addr{}, false
 	}

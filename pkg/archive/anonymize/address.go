@@ -11,10 +11,11 @@ import (
 	"math/big"
 	"math/bits"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // addresses replaces addresses of all kinds, in every form that Open vSwitch and OVN write.
@@ -45,7 +46,7 @@ const (
 	v6Form     = `(?:\b[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{0,4}){2,7}|::(?:[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4}){0,6})?)(?:\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})?`
 )
 
-var address = regexp.MustCompile(bytesForm + `|` + macForm + `|` + v6Form + `|` + v4Form + `|` + dashedForm)
+var address = pattern.New(bytesForm + `|` + macForm + `|` + v6Form + `|` + v4Form + `|` + dashedForm)
 
 // part reports whether a token is within a word or a longer number.
 func part(text []byte, from, to int) bool {
@@ -320,7 +321,7 @@ func length(rest []byte) (int, bool) {
 		return 0, false
 	}
 	rest = rest[1:]
-	if at := address.FindIndex(rest); at != nil && at[0] == 0 {
+	if at := address.Get().FindIndex(rest); at != nil && at[0] == 0 {
 		if mask, ok := parseIP(rest[:at[1]]); ok {
 			ones := 0
 			for _, b := range mask.AsSlice() {

@@ -3,11 +3,11 @@ package anonymize
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
@@ -118,10 +118,10 @@ func quote(out []byte, s string) []byte {
 	return append(out, bytes.TrimRight(b.Bytes(), "\n")...)
 }
 
-var literals = regexp.MustCompile(`^(?:[ \t\r\n]+|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)`)
+var literals = pattern.New(`^(?:[ \t\r\n]+|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)`)
 
 func literal(in []byte) int {
-	at := literals.FindIndex(in[:min(len(in), 400)])
+	at := literals.Get().FindIndex(in[:min(len(in), 400)])
 	if at == nil {
 		return 0
 	}
@@ -136,7 +136,7 @@ func (r *Redactor) as(s string, m mode) string {
 	return string(r.text(nil, secret.Text([]byte(s)), m))
 }
 
-var isUUID = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+var isUUID = pattern.New(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // record returns a database file's record, replaced: rows, {TABLE: {UUID: {COLUMN: VALUE}}}, or a schema or other header.
 func (r *Redactor) record(text []byte) []byte {
@@ -145,7 +145,7 @@ func (r *Redactor) record(text []byte) []byte {
 	}
 	return r.strings(nil, text, func(p *place, s string) string {
 		path := p.keys()
-		if p.isKey && len(path) == 3 || len(path) < 3 || !isUUID.MatchString(path[1]) {
+		if p.isKey && len(path) == 3 || len(path) < 3 || !isUUID.Get().MatchString(path[1]) {
 			return r.as(s, prose)
 		}
 		return r.cell(p, path[0], path[2], s)

@@ -3,8 +3,9 @@ package anonymize
 import (
 	"bytes"
 	"encoding/hex"
-	"regexp"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // A mode says which words are known in a place.
@@ -22,12 +23,12 @@ func wordByte(c byte) bool {
 
 func joins(c byte) bool { return c == '.' || c == '_' || c == '-' || c == ':' }
 
-var comment = regexp.MustCompile(`(comment\s+\\?")(?:[^"\\]|\\[^"])*(\\?")|(--comment\s+)[^\s"]+`)
+var comment = pattern.New(`(comment\s+\\?")(?:[^"\\]|\\[^"])*(\\?")|(--comment\s+)[^\s"]+`)
 
 // text appends a text to out, replaced.
 func (r *Redactor) text(out, in []byte, m mode) []byte {
 	if bytes.Contains(in, []byte("comment ")) {
-		in = comment.ReplaceAll(in, []byte("${1}${2}${3}"))
+		in = comment.Get().ReplaceAll(in, []byte("${1}${2}${3}"))
 	}
 	for i := 0; i < len(in); {
 		c := in[i]
@@ -84,7 +85,7 @@ func (r *Redactor) atom(out, in []byte, from, end int, m mode) []byte {
 		return r.pieces(out, atom, before(in, from), m)
 	}
 	last := 0
-	for _, at := range address.FindAllIndex(atom, -1) {
+	for _, at := range address.Get().FindAllIndex(atom, -1) {
 		other := r.address(in, from+at[0], from+at[1])
 		if other == "" {
 			continue
@@ -126,27 +127,27 @@ func (r *Redactor) pieces(out, text, before []byte, m mode) []byte {
 }
 
 var (
-	uuid     = regexp.MustCompile(`[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{8}(?:_[0-9a-fA-F]{4}){3}_[0-9a-fA-F]{12}`)
-	device   = regexp.MustCompile(`^(?:(tap|qvo|qvb|qbr|qg-|qr-|sg-|ha-)([0-9a-f]{8}(?:-[0-9a-f]{1,3})?)|(ovn-)([0-9a-f]{6})(-[0-9]+))$`)
-	numeric  = regexp.MustCompile(`^[0-9]+(?:[._-][0-9]+)*$`)
-	hexWord  = regexp.MustCompile(`^(?:[0-9a-f]{8,}|[0-9A-F]{8,})$`)
-	hashed   = regexp.MustCompile(`^a[0-9]{10,20}$`)
-	hexFrame = regexp.MustCompile(`^0[xX][0-9a-fA-F]+$`)
+	uuid     = pattern.New(`[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{8}(?:_[0-9a-fA-F]{4}){3}_[0-9a-fA-F]{12}`)
+	device   = pattern.New(`^(?:(tap|qvo|qvb|qbr|qg-|qr-|sg-|ha-)([0-9a-f]{8}(?:-[0-9a-f]{1,3})?)|(ovn-)([0-9a-f]{6})(-[0-9]+))$`)
+	numeric  = pattern.New(`^[0-9]+(?:[._-][0-9]+)*$`)
+	hexWord  = pattern.New(`^(?:[0-9a-f]{8,}|[0-9A-F]{8,})$`)
+	hashed   = pattern.New(`^a[0-9]{10,20}$`)
+	hexFrame = pattern.New(`^0[xX][0-9a-fA-F]+$`)
 )
 
 // piece appends one name, word or number.
 func (r *Redactor) piece(out []byte, w string, before []byte, m mode) []byte {
 	if len(w) >= 36 {
-		if at := uuid.FindStringIndex(w); at != nil {
+		if at := uuid.Get().FindStringIndex(w); at != nil {
 			out = r.rest(out, w[:at[0]], before, m)
 			out = append(out, r.hexDigits(w[at[0]:at[1]])...)
 			return r.rest(out, w[at[1]:], nil, m)
 		}
 	}
 	switch {
-	case hexFrame.MatchString(w):
+	case hexFrame.Get().MatchString(w):
 		return append(out, r.number(w, before)...)
-	case numeric.MatchString(w):
+	case numeric.Get().MatchString(w):
 		return append(out, r.digits(w, m)...)
 	case r.known(w, m):
 		return append(out, w...)
@@ -154,7 +155,7 @@ func (r *Redactor) piece(out []byte, w string, before []byte, m mode) []byte {
 	if r.seeing && m == names {
 		r.names[w] = true
 	}
-	if at := device.FindStringSubmatch(w); at != nil {
+	if at := device.Get().FindStringSubmatch(w); at != nil {
 		out = append(append(out, at[1]+at[3]...), r.hexDigits(at[2]+at[4])...)
 		return append(out, at[5]...)
 	}
@@ -165,7 +166,7 @@ func (r *Redactor) piece(out []byte, w string, before []byte, m mode) []byte {
 		}
 	}
 	for _, prefix := range []string{"node-", "node."} { // Kube-OVN's port and group of a node
-		if node, ok := strings.CutPrefix(w, prefix); ok && !numeric.MatchString(node) {
+		if node, ok := strings.CutPrefix(w, prefix); ok && !numeric.Get().MatchString(node) {
 			return r.piece(append(out, prefix...), node, nil, m)
 		}
 	}
@@ -203,7 +204,7 @@ func bounded(w string, from, to int) bool {
 // known reports whether a whole piece stays.
 func (r *Redactor) known(w string, m mode) bool {
 	n := normal(w)
-	if parts.has(n) || kept.MatchString(w) {
+	if parts.has(n) || kept.Get().MatchString(w) {
 		return true
 	}
 	if m == names {
@@ -215,15 +216,15 @@ func (r *Redactor) known(w string, m mode) bool {
 // word returns a word of a name, replaced.
 func (r *Redactor) word(w string, before []byte, m mode) string {
 	switch {
-	case hexFrame.MatchString(w):
+	case hexFrame.Get().MatchString(w):
 		return r.number(w, before)
-	case numeric.MatchString(w):
+	case numeric.Get().MatchString(w):
 		return r.digits(w, m)
 	case parts.has(normal(w)), len(w) == 1:
 		return w
-	case hashed.MatchString(w):
+	case hashed.Get().MatchString(w):
 		return "a" + r.decimals(w[1:])
-	case hexWord.MatchString(w):
+	case hexWord.Get().MatchString(w):
 		return r.hexDigits(w)
 	}
 	return r.pseudonym(w)

@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"math/big"
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // Flows hold addresses in registers: an IPv6 address in four that follow one another, and any address in some bits of a
 // longer register.
 var (
-	fourRegisters = regexp.MustCompile(`^reg([048]|12)=(0x[0-9a-f]{1,8}|0),reg(\d+)=(0x[0-9a-f]{1,8}|0),reg(\d+)=(0x[0-9a-f]{1,8}|0),reg(\d+)=(0x[0-9a-f]{1,8}|0)(?:[ ,]|$)`)
-	someBits      = regexp.MustCompile(`^0x([0-9a-f]{1,32})/0x([0-9a-f]{12,32})->`)
+	fourRegisters = pattern.New(`^reg([048]|12)=(0x[0-9a-f]{1,8}|0),reg(\d+)=(0x[0-9a-f]{1,8}|0),reg(\d+)=(0x[0-9a-f]{1,8}|0),reg(\d+)=(0x[0-9a-f]{1,8}|0)(?:[ ,]|$)`)
+	someBits      = pattern.New(`^0x([0-9a-f]{1,32})/0x([0-9a-f]{12,32})->`)
 )
 
 // register replaces the address in registers at the beginning of a text that is not empty, and returns how much of the text it stood for; 0 if
@@ -31,7 +32,7 @@ func (r *Redactor) register(in []byte) (other string, n int) {
 
 // fourRegisters replaces an IPv6 address, or notes it.
 func (r *Redactor) fourRegisters(in []byte) (string, int) {
-	at := fourRegisters.FindSubmatchIndex(in)
+	at := fourRegisters.Get().FindSubmatchIndex(in)
 	if at == nil {
 		return "", 0
 	}
@@ -67,7 +68,7 @@ func (r *Redactor) fourRegisters(in []byte) (string, int) {
 
 // someBits replaces a MAC address that is written to 48 bits of a register, or notes it.
 func (r *Redactor) someBits(in []byte) (string, int) {
-	m := someBits.FindSubmatch(in)
+	m := someBits.Get().FindSubmatch(in)
 	if m == nil {
 		return "", 0
 	}

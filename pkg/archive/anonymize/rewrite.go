@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // maxFile bounds a file of a capture, in bytes.
@@ -73,7 +73,7 @@ func (r *Redactor) Rewrite(tree *archive.Tree, w *archive.Writer) error {
 }
 
 // dumps are the names of a bridge's dumps, before and after the bridge's.
-var dumps = regexp.MustCompile(`^((?:flows|groups|ports|meters|tlv-map)-)(.*)(\.txt)$`)
+var dumps = pattern.New(`^((?:flows|groups|ports|meters|tlv-map)-)(.*)(\.txt)$`)
 
 // fileName returns a file's new name, part of which may be a hash of its content.
 func (r *Redactor) fileName(name string, content []byte) string {
@@ -83,7 +83,7 @@ func (r *Redactor) fileName(name string, content []byte) string {
 	}
 	dir, base := path.Split(rest)
 	inside := path.Base(path.Dir(name))
-	at := dumps.FindStringSubmatch(base)
+	at := dumps.Get().FindStringSubmatch(base)
 	switch {
 	case dir == "" && at != nil:
 		base = at[1] + r.Name(at[2]) + at[3]

@@ -4,8 +4,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
-	"regexp"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // hexDigits replaces hexadecimal digits, and keeps what is between them, so that strings with a common beginning still have
@@ -49,7 +50,7 @@ func (r *Redactor) bareMAC(w string) (string, bool) {
 // constants are cookies that programs write for their own flows.
 var constants = map[string]bool{"0": true, "deff105": true, "ffffffff": true, "ffffffffffffffff": true}
 
-var named = regexp.MustCompile(`(?:cookie|obs_point_id|obs_point)[=: ]*$`)
+var named = pattern.New(`(?:cookie|obs_point_id|obs_point)[=: ]*$`)
 
 // number replaces a number with 0x if it is an address, a cookie or a text.
 func (r *Redactor) number(w string, before []byte) string {
@@ -58,7 +59,7 @@ func (r *Redactor) number(w string, before []byte) string {
 		if len(digits) > 200 {
 			return w[:2] + r.hexDigits(w[2:])
 		}
-		if len(digits) == 0 || !named.Match(before) {
+		if len(digits) == 0 || !named.Get().Match(before) {
 			return w
 		}
 	}
@@ -71,7 +72,7 @@ func (r *Redactor) number(w string, before []byte) string {
 		return other
 	}
 	switch {
-	case named.Match(before) && !constants[digits]:
+	case named.Get().Match(before) && !constants[digits]:
 		width := 8
 		if len(digits) > 8 {
 			width = 16
@@ -121,11 +122,11 @@ func spells(digits string) bool {
 	return letters*2 > len(b)
 }
 
-var long = regexp.MustCompile(`[0-9]+`)
+var long = pattern.New(`[0-9]+`)
 
 // digits replaces numbers that may be somebody's: in names those of six digits and more, elsewhere those that spell a text.
 func (r *Redactor) digits(w string, m mode) string {
-	return long.ReplaceAllStringFunc(w, func(n string) string {
+	return long.Get().ReplaceAllStringFunc(w, func(n string) string {
 		switch {
 		case m == names && len(n) >= 6 && !(len(n) == 8 && n >= "16711680" && n <= "16777215"): // tunnel keys
 			return r.decimals(n)

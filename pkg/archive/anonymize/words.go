@@ -2,9 +2,10 @@ package anonymize
 
 import (
 	_ "embed"
-	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 //go:embed keys.txt
@@ -45,7 +46,7 @@ acl_log_meter ovs-netdev ovs-system ovn-controller ovn-northd ovs-vswitchd ovsdb
 )
 
 // kept are other forms that stay: stages of logical flows, multicast groups, source files, tunnel devices, months, instants.
-var kept = regexp.MustCompile(`^(?:l[sr]_(?:in|out)_[a-z0-9_]+|_?MC_[a-z0-9_]+|[a-z_]+\.[ch]|(?:genev|vxlan|gre)_sys_?[0-9]*|join|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}|[0-9]{2}(?:\.[0-9]+)?Z|` +
+var kept = pattern.New(`^(?:l[sr]_(?:in|out)_[a-z0-9_]+|_?MC_[a-z0-9_]+|[a-z_]+\.[ch]|(?:genev|vxlan|gre)_sys_?[0-9]*|join|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}|[0-9]{2}(?:\.[0-9]+)?Z|` +
 	`(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))$`)
 
 // A wordList is built when it is first asked: most commands redact nothing.

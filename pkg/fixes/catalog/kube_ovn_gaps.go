@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -330,4 +330,4 @@ func matchAddress(match string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-var aclNode = regexp.MustCompile(`^ip[46]\.(?:src|dst) == ([0-9a-f.:]+) && ip[46]\.(?:src|dst) == \$`)
+var aclNode = pattern.New(`^ip[46]\.(?:src|dst) == ([0-9a-f.:]+) && ip[46]\.(?:src|dst) == \$`)

@@ -66,7 +66,7 @@ func (g *KubeGap) nodeRules(k *KubeOVN, n *KubeNode, name string, row fixes.Row,
 		if acl == nil {
 			continue
 		}
-		m := aclNode.FindStringSubmatch(acl.Match)
+		m := aclNode.Get().FindStringSubmatch(acl.Match)
 		if m == nil {
 			continue
 		}

@@ -48,7 +48,7 @@ func (k *KubeOVN) aclAddresses(g *nb.PortGroup) iter.Seq[netip.Addr] {
 			if acl == nil {
 				continue
 			}
-			m := aclNode.FindStringSubmatch(acl.Match)
+			m := aclNode.Get().FindStringSubmatch(acl.Match)
 			if m == nil {
 				continue
 			}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -296,7 +296,7 @@ func join(words []string) string {
 	return strings.Join(namesOf(words, quotedWord), " ")
 }
 
-var special = regexp.MustCompile("[ \t\r\n\"'\\\\]")
+var special = pattern.New("[ \t\r\n\"'\\\\]")
 
 // quotedWord quotes a word so that systemd reads it as one. People write quotes in the middle of a word: --options='-a
 // -b'.
@@ -305,7 +305,7 @@ func quotedWord(w string) string {
 	case w != "" && !strings.ContainsAny(w, " \t\r\n\"'\\"):
 		return w
 	case strings.ContainsAny(w, `'\`):
-		return special.ReplaceAllString(w, `\$0`)
+		return special.Get().ReplaceAllString(w, `\$0`)
 	case ok && !strings.ContainsAny(name, " \t\""):
 		return name + "='" + value + "'"
 	}

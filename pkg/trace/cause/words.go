@@ -3,10 +3,10 @@ package cause
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // words holds the sentence of each cause. A {name} stands for a field of the cause; text in [brackets] is left out if
@@ -132,22 +132,22 @@ var words = map[journey.CauseKind]string{
 }
 
 var (
-	optional = regexp.MustCompile(`\[[^\]]*\]`)
-	variable = regexp.MustCompile(`\{[a-z]+\}`)
+	optional = pattern.New(`\[[^\]]*\]`)
+	variable = pattern.New(`\{[a-z]+\}`)
 )
 
 // Words returns a cause's sentence; empty for no cause.
 func Words(c journey.Cause) string {
 	value := values(c)
-	text := optional.ReplaceAllStringFunc(words[c.Kind], func(part string) string {
-		for _, name := range variable.FindAllString(part, -1) {
+	text := optional.Get().ReplaceAllStringFunc(words[c.Kind], func(part string) string {
+		for _, name := range variable.Get().FindAllString(part, -1) {
 			if value[name] == "" {
 				return ""
 			}
 		}
 		return strings.Trim(part, "[]")
 	})
-	return variable.ReplaceAllStringFunc(text, func(name string) string {
+	return variable.Get().ReplaceAllStringFunc(text, func(name string) string {
 		if v, ok := value[name]; ok {
 			return v
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -199,7 +200,7 @@ func ruleText(r node.FilterRule) string {
 	return fmt.Sprintf("%s (%d packets)", r.Text, r.Packets)
 }
 
-var dropWord = regexp.MustCompile(`(^|\s)(drop|reject|DROP|REJECT)(\s|$)`)
+var dropWord = pattern.New(`(^|\s)(drop|reject|DROP|REJECT)(\s|$)`)
 
 // droppers returns the rules that drop a UDP port at some hooks; without any, the policies that drop it for lack of an
 // accepting rule.
@@ -213,7 +214,7 @@ func droppers(host string, chains []node.Chain, port string, hooks []string) []d
 			if !named.MatchString(r.Text) {
 				continue
 			}
-			switch drops := dropWord.MatchString(r.Text); {
+			switch drops := dropWord.Get().MatchString(r.Text); {
 			case !drops:
 				accepted = true
 			case c.Hook == "" || atHook:

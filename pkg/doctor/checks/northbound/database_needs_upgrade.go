@@ -3,12 +3,12 @@ package northbound
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -72,7 +72,7 @@ func oldSchema(p *doctor.Pass, h *snapshot.Host, db ovsdb.Reader, object doctor.
 	return true
 }
 
-var lacks = regexp.MustCompile(`^(\S+) table in (\S+) database lacks (\S+) column \(database needs upgrade\?\)|^(\S+) database lacks (\S+) table \(database needs upgrade\?\)`)
+var lacks = pattern.New(`^(\S+) table in (\S+) database lacks (\S+) column \(database needs upgrade\?\)|^(\S+) database lacks (\S+) table \(database needs upgrade\?\)`)
 
 // missesColumns reports columns that a daemon needs and its database lacks.
 func missesColumns(p *doctor.Pass, h *snapshot.Host, daemon string, reported map[string]bool) {
@@ -84,7 +84,7 @@ func missesColumns(p *doctor.Pass, h *snapshot.Host, daemon string, reported map
 		return
 	}
 	for _, l := range lines {
-		x := lacks.FindStringSubmatch(l.Text)
+		x := lacks.Get().FindStringSubmatch(l.Text)
 		if x == nil {
 			continue
 		}

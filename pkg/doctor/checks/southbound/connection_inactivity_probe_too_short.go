@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -50,14 +50,14 @@ dead. All its clients then reconnect and read everything again, which keeps it b
 	},
 }
 
-var probeLost = regexp.MustCompile(`^((?:tcp|ssl):.*): no response to inactivity probe after ([\d.]+) seconds, disconnecting`)
+var probeLost = pattern.New(`^((?:tcp|ssl):.*): no response to inactivity probe after ([\d.]+) seconds, disconnecting`)
 
 // lostProbes returns the log lines about connections dropped within the last hour after at least this many seconds of
 // silence, and their peers. Shorter silences predate the current setting.
 func lostProbes(p *doctor.Pass, lines []snapshot.LogLine, least float64) (lost []snapshot.LogLine, ends []string, seconds string) {
 	peers := map[string]bool{}
 	lost = doctor.Recent(lines, p.Now().Add(-time.Hour), func(l snapshot.LogLine) bool {
-		x := probeLost.FindStringSubmatch(l.Text)
+		x := probeLost.Get().FindStringSubmatch(l.Text)
 		if x == nil {
 			return false
 		}

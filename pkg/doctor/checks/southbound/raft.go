@@ -3,7 +3,6 @@ package southbound
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
@@ -378,9 +378,9 @@ busy to send its heartbeats in time, or the network loses packets.`,
 	},
 }
 
-var timerChanged = regexp.MustCompile(`^Election timer changed from (\d+) to (\d+)`)
+var timerChanged = pattern.New(`^Election timer changed from (\d+) to (\d+)`)
 
-var newLeader = regexp.MustCompile(`^(?:term (\d+): elected leader by|server [0-9a-f]+ is leader for term (\d+))`)
+var newLeader = pattern.New(`^(?:term (\d+): elected leader by|server [0-9a-f]+ is leader for term (\d+))`)
 
 func frequentElections(p *doctor.Pass, m *doctor.Member) bool {
 	if len(m.Peers) < 2 {
@@ -440,7 +440,7 @@ func elections(lines []snapshot.LogLine, timer int) []snapshot.LogLine {
 		if strings.HasPrefix(l.Text, "received leadership transfer") || strings.Contains(strings.ToLower(l.Text), "transferring leadership") {
 			steppedDown = true
 		}
-		x := newLeader.FindStringSubmatch(l.Text)
+		x := newLeader.Get().FindStringSubmatch(l.Text)
 		if x == nil || terms[x[1]+x[2]] {
 			continue
 		}
@@ -458,7 +458,7 @@ func timersOf(lines []snapshot.LogLine, timer int) []int {
 	timers := make([]int, len(lines))
 	for i := len(lines) - 1; i >= 0; i-- {
 		timers[i] = timer
-		if x := timerChanged.FindStringSubmatch(lines[i].Text); x != nil {
+		if x := timerChanged.Get().FindStringSubmatch(lines[i].Text); x != nil {
 			timer, _ = strconv.Atoi(x[1])
 		}
 	}
