@@ -66,7 +66,8 @@ func addFlow(cmd *cobra.Command, root *options) {
 With --flow the packet is a flow as ofproto/trace takes it (ovs-vswitchd(8)),
 and ovs-vswitchd of one node traces it through OpenFlow tables to datapath
 actions. If the node is unreachable, or with --simulate, ovnctl simulates it;
-with --add-flow, as if the bridge had that flow, too. Nothing is changed.
+with --add-flow as if the bridge had that flow, too, and with --generate as if
+it learned from the packet. Nothing is changed.
 ` + exitStatusHelp
 	cmd.Example += `
   ovnctl trace --flow 'in_port=3,icmp,nw_src=10.244.1.5,nw_dst=10.244.2.5,nw_ttl=64' --ct-next new --decode`
@@ -104,7 +105,7 @@ with --add-flow, as if the bridge had that flow, too. Nothing is changed.
 }
 
 var errGenerate = errors.New("-generate is refused: it sends a packet, and ovnctl only reads\n" +
-	"hint: without it the trace is the same, except for learn actions; `ovs-appctl ofproto/trace` can send")
+	"hint: --generate simulates what the switch would learn from it; `ovs-appctl ofproto/trace` can send")
 
 // addFlags adds the flags and returns their names, except --flow itself.
 func (o *flowOptions) addFlags(cmd *cobra.Command) []string {
@@ -117,13 +118,12 @@ func (o *flowOptions) addFlags(cmd *cobra.Command) []string {
 	f.BoolVar(&o.decode, "decode", false, "name OVN's numbers, as ovnctl decode does")
 	f.BoolVar(&o.simulate, "simulate", false, "simulate the switch from its dumps, even if it can be reached")
 	f.StringArrayVar(&o.added, "add-flow", nil, "simulate the bridge with this `flow` added, as ovs-ofctl add-flow takes it; may be repeated")
-	f.BoolVar(&o.generate, "generate", false, "")
+	f.BoolVar(&o.generate, "generate", false, "simulate what the switch learns from the packet, too: flows and MAC addresses, which later passes meet")
 	var names []string
 	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
 	cmd.Flags().StringVar(&o.text, "flow", "", "print what ofproto/trace prints for the packet of this `flow`")
 	cmd.Flags().AddFlagSet(f)
-	if err := errors.Join(cmd.Flags().MarkHidden("generate"),
-		cmd.RegisterFlagCompletionFunc("ct-next", cobra.FixedCompletions([]cobra.Completion{"trk,new", "trk,est", "trk,est,rpl", "trk,rel", "trk,rel,rpl", "trk,inv"}, cobra.ShellCompDirectiveNoFileComp)),
+	if err := errors.Join(cmd.RegisterFlagCompletionFunc("ct-next", cobra.FixedCompletions([]cobra.Completion{"trk,new", "trk,est", "trk,est,rpl", "trk,rel", "trk,rel,rpl", "trk,inv"}, cobra.ShellCompDirectiveNoFileComp)),
 		cmd.RegisterFlagCompletionFunc("bridge", o.completeBridges),
 		cmd.RegisterFlagCompletionFunc("flow", o.completePorts)); err != nil {
 		panic(err) // the flags are added above
@@ -143,9 +143,6 @@ type flowTrace struct {
 }
 
 func (o *flowOptions) run(ctx context.Context) (err error) {
-	if o.generate {
-		return usageError{errGenerate}
-	}
 	format, err := o.format(listedFormats...)
 	if err != nil {
 		return err
@@ -248,7 +245,7 @@ func (o *flowOptions) trace(ctx context.Context, c *cluster.Cluster, next []uint
 	if !slices.Contains(bridges, t.bridge) {
 		return nil, usageError{fmt.Errorf("node %s has no bridge %q\nhint: its bridges are %s", render.Clean(ch.Node.Name), t.bridge, cmp.Or(render.Clean(strings.Join(bridges, ", ")), "none"))}
 	}
-	if o.simulate || o.offline != "" || len(o.added) > 0 {
+	if o.simulate || o.offline != "" || len(o.added) > 0 || o.generate {
 		return t, o.simulated(ctx, t, next)
 	}
 	return t, o.asked(ctx, t)
@@ -300,7 +297,7 @@ func (o *flowOptions) simulated(ctx context.Context, t *flowTrace, next []uint32
 		return err
 	}
 	source.Names = o.names
-	t.trace, err = ovssim.NewSwitch(*source).Trace(t.bridge, packet, ovssim.Options{Next: next})
+	t.trace, err = ovssim.NewSwitch(*source).Trace(t.bridge, packet, ovssim.Options{Next: next, Generate: o.generate})
 	if err != nil {
 		return unknownError{fmt.Errorf("%w\nhint: the flows of the bridge could not be read", err)}
 	}

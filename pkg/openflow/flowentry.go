@@ -25,6 +25,16 @@ type FlowEntry struct {
 	Flags                    []string // "send_flow_rem", "check_overlap"
 }
 
+// AddFlow adds a flow to a list as ovs-ofctl add-flow adds it to a switch: it takes the place of one of its table and priority with
+// the same match. The list itself is not changed.
+func AddFlow(list []FlowEntry, e FlowEntry) []FlowEntry {
+	key := e.Match.Key()
+	kept := slices.DeleteFunc(slices.Clone(list), func(old FlowEntry) bool {
+		return max(old.Table.Number, 0) == max(e.Table.Number, 0) && old.Table.Name == e.Table.Name && old.Priority == e.Priority && old.Match.Key() == key
+	})
+	return append(kept, e)
+}
+
 // FlowStats are a flow's usage counters.
 type FlowStats struct {
 	Duration         time.Duration // since it was added

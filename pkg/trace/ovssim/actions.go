@@ -120,8 +120,7 @@ func (x *translation) action(o *op, last, bucket bool) bool {
 	case openflow.Meter:
 		x.emit("meter(" + strconv.FormatUint(uint64(a.ID), 10) + ")")
 	case openflow.Learn:
-		x.touchLearned(a)
-		x.warn("suppressing side effects, so learn action ignored")
+		x.learn(a)
 	case openflow.Conjunction:
 		x.fault("executing no-op conjunction action")
 	case openflow.Exit:
@@ -137,19 +136,6 @@ func (x *translation) action(o *op, last, bucket bool) bool {
 		return x.other(a, last, bucket)
 	}
 	return true
-}
-
-// touchLearned marks the fields that a learned flow would be made from.
-func (x *translation) touchLearned(a openflow.Learn) {
-	for _, arg := range a.Args {
-		text := arg.Value
-		if arg.Form == openflow.LearnFlag {
-			text = arg.Key
-		}
-		if s, err := packet.ParseSubfield(text); err == nil {
-			x.touchPart(s)
-		}
-	}
 }
 
 // plain executes what a resubmit finds.

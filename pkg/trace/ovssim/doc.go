@@ -11,5 +11,5 @@
 //   - recirculation ids are counted from 1, and meters have their OpenFlow
 //     numbers; the datapath has others.
 //
-// Nothing is read or sent, and a trace changes nothing: it learns neither MAC addresses nor flows.
+// Nothing is read or sent, and a trace changes nothing: it learns neither MAC addresses nor flows, unless asked to.
 package ovssim

@@ -466,6 +466,9 @@ func (g *drawing) packet() (text string, next []string) {
 		if g.IntN(8) == 0 {
 			terms = append(terms, "tun_metadata1="+g.num(60))
 		}
+		if g.IntN(4) == 0 {
+			terms = append(terms, "tun_tos="+g.one("1", "2", "3", "3", "7"))
+		}
 	}
 	if g.IntN(6) == 0 {
 		terms = append(terms, "reg0="+g.num(8))

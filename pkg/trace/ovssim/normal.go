@@ -154,6 +154,9 @@ func (x *translation) normal(last bool) {
 		x.detail("packet has reserved destination MAC, dropping")
 		return
 	}
+	if source := x.packet.Get(ethSrc); x.generate && in != nil && source.Lo>>40&1 == 0 {
+		x.bridge.fdb[fdbKey{vlans[0].id, ethSrc.Print(source)}] = from
+	}
 	multicast := x.packet.number(ethDst)>>40&1 == 1
 	if x.bridge.snooping && multicast && mac != broadcast && x.packet.ip() {
 		x.detail("unregistered multicast, flooding")

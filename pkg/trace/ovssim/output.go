@@ -174,12 +174,15 @@ func (x *translation) controller(c openflow.Controller) {
 	if x.missed && (c.Reason == "" || c.Reason == "action") {
 		c.Reason = "explicit_miss"
 	}
-	action := userspace(c, !x.wrapped, id, x.cookie)
+	action := userspace(c, x.silent(), id, x.cookie)
 	if c.MeterID != 0 {
 		action = fmt.Sprintf("sample(sample=100.0%%,actions(meter(%d),%s))", c.MeterID, action)
 	}
 	x.emit(action)
 }
+
+// silent reports whether the controller gets nothing: a trace sends nothing, but below a tunnel header it assumes that it does.
+func (x *translation) silent() bool { return !x.wrapped && !x.generate }
 
 // userspace returns the datapath action by which ovs-vswitchd sends the packet to the controller.
 func userspace(c openflow.Controller, quiet bool, id uint32, cookie uint64) string {

@@ -71,21 +71,11 @@ func Read(ctx context.Context, h Host) (*Source, []error) {
 	return s, missing
 }
 
-// AddFlow adds a flow to a bridge as ovs-ofctl add-flow does: it takes the place of one of its table and priority with the same
-// match.
+// AddFlow adds a flow to a bridge, as [openflow.AddFlow] does.
 func (s *Source) AddFlow(bridge string, e openflow.FlowEntry) {
-	table := func(e openflow.FlowEntry) openflow.Table {
-		if e.Table == openflow.NoTable {
-			return openflow.Table{}
-		}
-		return e.Table
-	}
-	key := e.Match.Key()
 	for i := range s.Bridges {
 		if b := &s.Bridges[i]; b.Name == bridge {
-			b.Flows = append(slices.DeleteFunc(slices.Clone(b.Flows), func(old openflow.FlowEntry) bool {
-				return table(old) == table(e) && old.Priority == e.Priority && old.Match.Key() == key
-			}), e)
+			b.Flows = openflow.AddFlow(b.Flows, e)
 		}
 	}
 }

@@ -44,3 +44,10 @@ func TestReleasesWrongFlows(t *testing.T) {
 		})
 	}
 }
+
+// TestReleasesLearning is TestLearning on other releases of Open vSwitch.
+func TestReleasesLearning(t *testing.T) {
+	for _, release := range []string{"trixie", "sid"} {
+		t.Run(release, func(t *testing.T) { compareLearning(t, release) })
+	}
+}

@@ -57,7 +57,7 @@ type BridgeSource struct {
 	native bool // tunnel routes and neighbours are known
 }
 
-// A Switch is a node's bridges, ready for traces. It is safe for concurrent use.
+// A Switch is a node's bridges, ready for traces. It is safe for concurrent use, except for traces with side effects.
 type Switch struct {
 	bridges     []*bridge
 	names       bool
@@ -72,6 +72,7 @@ type Switch struct {
 type bridge struct {
 	name       string
 	title      string // in traces
+	flows      []openflow.FlowEntry
 	classifier *openflow.Classifier
 	programs   []atomic.Pointer[program] // of the flows, compiled on first use
 	groups     map[uint32]*group
@@ -242,7 +243,7 @@ func (sw *Switch) newBridge(s BridgeSource, r rows, numbers map[string]string, p
 		return cmp.Or(cmp.Compare(place(s.Flood, a.name), place(s.Flood, b.name)), cmp.Compare(a.ports[0].number, b.ports[0].number))
 	})
 	b.classify(s, sw.names)
-	b.classifier.With(sw.tries)
+	b.index(sw.tries)
 	for _, e := range s.FDB {
 		if p := b.find(e.Port); p != nil && p.bundle != nil {
 			b.fdb[fdbKey{e.VLAN, e.MAC}] = p.bundle
@@ -264,12 +265,17 @@ func (b *bridge) classify(s BridgeSource, names bool) {
 	for i := range flows {
 		flows[i].Match = b.knowPorts(flows[i].Match, names)
 	}
-	b.named = names
-	b.classifier = openflow.NewClassifier(flows)
-	b.programs = make([]atomic.Pointer[program], len(flows))
+	b.named, b.flows = names, flows
 	for _, g := range s.Groups {
 		b.groups[g.ID] = newGroup(g)
 	}
+}
+
+// index prepares the bridge's flows for lookups.
+func (b *bridge) index(tries openflow.Tries) {
+	b.classifier = openflow.NewClassifier(b.flows)
+	b.classifier.With(tries)
+	b.programs = make([]atomic.Pointer[program], len(b.flows))
 }
 
 // knowPorts gives in_port the number of the port that it names, and the name if the trace uses names.

@@ -14,6 +14,9 @@ type Options struct {
 	// Next are the connection tracking states in which the packet comes back, in order, as --ct-next gives them. After
 	// the last, it is the state of the packet's connection, trk|new if that is unknown.
 	Next []uint32
+	// Generate has the switch learn from the packet, as from a real one: flows by learn, and addresses by NORMAL. No other trace
+	// may run meanwhile.
+	Generate bool
 	// Actions, if not nil, replace the first lookup, as in ofproto/trace-packet-out.
 	Actions openflow.Actions
 }
@@ -45,7 +48,7 @@ func (sw *Switch) Trace(bridge string, p packet.Flow, o Options) (*openflow.Trac
 		p.SetInPort(packet.PortID{Number: packet.PortAny})
 	}
 	p.Set(actsetOutput, packet.Value{})
-	t := tracer{sw: sw, home: b, next: slices.Clone(o.Next)}
+	t := tracer{sw: sw, home: b, next: slices.Clone(o.Next), generate: o.Generate}
 	first := &resumption{packet: newPacket(p), bridge: b}
 	if o.Actions != nil {
 		first.ops, first.packetOut = compile(o.Actions), true
@@ -87,6 +90,10 @@ type tracer struct {
 	queue []*resumption
 	ids   map[string]uint32 // of recirculations, by what they resume
 	lines int
+
+	generate bool      // the switch learns
+	lessons  []*lesson // of the current pass
+
 	room  []openflow.Node  // for future lines
 	links []*openflow.Node // to such lines
 
@@ -165,6 +172,7 @@ func (t *tracer) pass(r *resumption) {
 	x.packet.set(actsetOutput, packet.PortUnset)
 	x.received()
 	x.begin(r)
+	t.apply()
 	final := x.packet.Flow
 	final.Set(actsetOutput, packet.Value{})
 	t.name(r.bridge, &final)

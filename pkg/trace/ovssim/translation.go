@@ -131,7 +131,7 @@ func (x *translation) begin(r *resumption) {
 		x.cookie, x.missed = number.cookie, number.miss
 		x.nodes = &x.found(number).Children
 	}
-	if entry != nil && (entry.noReceive || x.ownBFD(entry)) {
+	if entry != nil && (entry.noReceive || x.ownBFD(entry)) || !x.decapsulated() {
 		return
 	}
 	x.do(ops, true, false)
@@ -314,10 +314,9 @@ func (x *translation) finish() {
 func (x *translation) recirculate(table int) uint32 {
 	id := x.recirculation(x.frozen(table))
 	switch {
-	case x.pause != nil && !x.wrapped:
-		return 0 // a trace sends nothing
+	case x.pause != nil && x.silent():
+		return 0
 	case x.pause != nil:
-		// Below a tunnel header, a trace assumes that it sends.
 		x.emit(userspace(*x.pause, false, id, x.cookie))
 	default:
 		if x.hash != "" {

@@ -96,6 +96,21 @@ func end(s string) (addr netip.Addr, flow bool) {
 	return addr, s == "flow"
 }
 
+// decapsulated takes over congestion that a tunnel's packet met on its way. It reports false for a packet that must be dropped
+// instead, because its own sender does not know of ECN (RFC 6040).
+func (x *translation) decapsulated() bool {
+	const congested = 3
+	p := &x.packet
+	if p.destination().IsUnspecified() || !p.ip() || p.number(tunTOS)&congested != congested {
+		return true
+	}
+	if p.number(nwTOS)&congested == 0 {
+		return false
+	}
+	p.SetMasked(nwTOS, packet.Uint(congested), packet.Uint(congested))
+	return true
+}
+
 // wrap sets the packet's tunnel fields for sending.
 func (x *translation) wrap(t *tunnel) {
 	p := &x.packet
