@@ -68,6 +68,13 @@ func setDrawnBridge(t *testing.T, l *lab.Lab) {
 		"type=erspan options:remote_ip=172.30.0.12 options:key=3 options:erspan_ver=1 options:erspan_idx=5",
 		"type=geneve options:remote_ip=172.30.0.12 options:key=9 options:ttl=1 options:tos=inherit options:df_default=false options:dst_port=6084",
 		"type=gre options:remote_ip=172.30.0.13 options:key=flow options:packet_type=ptap",
+		"type=erspan options:remote_ip=172.30.0.13 options:key=4 options:erspan_ver=2 options:erspan_dir=1 options:erspan_hwid=4",
+		"type=geneve options:remote_ip=fd99::12 options:key=flow options:dst_port=6085",
+		"type=vxlan options:remote_ip=fd99::12 options:key=11 options:dst_port=4793 options:tos=inherit",
+		"type=gre options:remote_ip=flow options:local_ip=flow options:key=flow options:csum=true",
+		"type=ip6gre options:remote_ip=fd99::12 options:key=8",
+		"type=vxlan options:remote_ip=172.30.0.12 options:key=6 options:exts=gpe options:packet_type=ptap options:dst_port=4792",
+		"type=bareudp options:remote_ip=172.30.0.12 options:key=9 options:dst_port=6636 options:payload_type=0x0800",
 	} {
 		name := fmt.Sprintf("tun-%d", 5+i)
 		add(fmt.Sprintf("--no-wait add-port br-draw %s -- set interface %s ofport_request=%d %s", name, name, 5+i, options))
@@ -89,7 +96,7 @@ func prepareDrawnBridge(t *testing.T, l *lab.Lab) {
 			}
 		}
 	}
-	for _, args := range []string{"ip link set p1 up", "ip link set p2 up",
+	for _, args := range []string{"ip addr replace fd99::11/64 dev br-ex nodad", "ovs-appctl tnl/arp/set br-ex fd99::12 0a:00:00:00:99:12", "ip link set p1 up", "ip link set p2 up",
 		"ovs-ofctl add-tlv-map br-draw {class=0xffff,type=1,len=4}->tun_metadata0,{class=0xffff,type=0x82,len=8}->tun_metadata1",
 		"ovs-ofctl -O OpenFlow15 add-meter br-draw meter=1,kbps,band=type=drop,rate=1000",
 		"ovs-ofctl -O OpenFlow15 add-flow br-far in_port=1,actions=set_field:00:00:00:00:00:44->eth_src,LOCAL",

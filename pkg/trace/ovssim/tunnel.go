@@ -14,29 +14,30 @@ import (
 
 // A tunnel is how an interface encapsulates packets (ovs-vswitchd.conf.db(5), "Tunnel Options").
 type tunnel struct {
-	kind       string // geneve, vxlan, gre, stt
-	remote     netip.Addr
-	local      netip.Addr
-	remoteFlow bool
-	localFlow  bool
-	key        uint64
-	keyFlow    bool // the key is the packet's tun_id
-	keyed      bool // there is a key
-	ttl        uint64
-	ttlInherit bool
-	tos        uint64
-	tosInherit bool
-	layer3     bool      // carries packets without an Ethernet header
-	anyType    bool      // carries packets with and without one
-	erspan     [4]uint64 // version, index, direction and hardware id of ERSPAN
-	fragment   bool      // routers may fragment
-	checksum   bool
-	port       uint16
+	kind        string // geneve, vxlan, gre, stt
+	remote      netip.Addr
+	local       netip.Addr
+	remoteFlow  bool
+	localFlow   bool
+	key         uint64
+	keyFlow     bool // the key is the packet's tun_id
+	keyed       bool // there is a key
+	ttl         uint64
+	ttlInherit  bool
+	tos         uint64
+	tosInherit  bool
+	layer3      bool      // carries packets without an Ethernet header
+	anyType     bool      // carries packets with and without one
+	anyProtocol bool      // says of a packet what it is: VXLAN's generic protocol extension
+	erspan      [4]uint64 // version, index, direction and hardware id of ERSPAN
+	fragment    bool      // routers may fragment
+	checksum    bool
+	port        uint16
 }
 
 // tunnelKinds are the interface types that are tunnels, with their numbers in the datapath and UDP.
 var tunnelKinds = map[string]struct{ datapath, port int }{
-	"geneve": {5, 6081}, "vxlan": {4, 4789}, "gre": {3, 0}, "ip6gre": {3, 0}, "stt": {0, 7471}, "erspan": {107, 0}, "gtpu": {110, 2152}, "bareudp": {0, 6635},
+	"geneve": {5, 6081}, "vxlan": {4, 4789}, "gre": {3, 0}, "ip6gre": {109, 0}, "stt": {0, 7471}, "erspan": {107, 0}, "gtpu": {110, 2152}, "bareudp": {0, 6635},
 }
 
 // newTunnel returns an interface's tunnel; nil if it is none.
@@ -66,6 +67,7 @@ func newTunnel(i *vswitch.Interface) *tunnel {
 	}
 	t.layer3 = i.Type == "gtpu" || i.Type == "bareudp" || o["packet_type"] == "legacy_l3"
 	t.anyType = o["packet_type"] == "ptap"
+	t.anyProtocol = slices.Contains(strings.FieldsFunc(o["exts"], func(c rune) bool { return c == ',' || c == ' ' }), "gpe")
 	for n, name := range []string{"erspan_ver", "erspan_idx", "erspan_dir", "erspan_hwid"} {
 		base := 10
 		if n != 0 {
@@ -408,19 +410,37 @@ func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (str
 		inside = fmt.Sprintf("%s,gtpu(flags=0x30,msgtype=255,teid=%s)", udp, hex128(packet.Uint(q.number(tunID)&0xffffffff)))
 	case "vxlan":
 		size += 16
-		inside = fmt.Sprintf("%s,vxlan(flags=0x8000000,vni=%s)", udp, hex128(packet.Uint(q.number(tunID)&0xffffff)))
+		flags := uint64(0x8000000)
+		if t.anyProtocol {
+			next, ok := vxlanProtocols[q.number(packetType)]
+			if !ok {
+				return "", false
+			}
+			flags |= 0x4000000 | next
+		}
+		inside = fmt.Sprintf("%s,vxlan(flags=%s,vni=%s)", udp, hex(flags), hex128(packet.Uint(q.number(tunID)&0xffffff)))
 	default:
 		size += 4
-		key := ""
-		flags := 0
-		if t.keyed {
-			flags, key = 0x2000, fmt.Sprintf(",key=%s", hex128(packet.Uint(q.number(tunID)&0xffffffff)))
+		options, flags, protocol := "", 0, uint64(0x6558)
+		if kind := q.number(packetType); kind != typeEthernet {
+			protocol = kind & 0xffff
+		}
+		if t.checksum {
+			flags, options = 0x8000, ",csum=0x0"
 			size += 4
 		}
-		inside = fmt.Sprintf("gre((flags=0x%x,proto=0x6558)%s)", flags, key)
+		if t.keyed {
+			flags |= 0x2000
+			options += fmt.Sprintf(",key=%s", hex128(packet.Uint(q.number(tunID)&0xffffffff)))
+			size += 4
+		}
+		inside = fmt.Sprintf("gre((flags=0x%x,proto=0x%x)%s)", flags, protocol, options)
 	}
 	return fmt.Sprintf("size=%d,type=%d,eth(dst=%s,src=%s,dl_type=0x%04x),%s,%s", size, kind.datapath, mac, out.addr, ethType, network, inside), true
 }
+
+// vxlanProtocols are the packet types that VXLAN carries with its generic protocol extension, with its numbers for them.
+var vxlanProtocols = map[uint64]uint64{typeEthernet: 3, etherTypes | packet.EthIPv4: 1, etherTypes | packet.EthIPv6: 2, typeNSH: 4}
 
 // critical reports whether a receiver that does not know an option must drop the packet.
 func (p *frame) critical(tlvs []openflow.TLV) bool {
