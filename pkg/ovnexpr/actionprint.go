@@ -134,6 +134,13 @@ func (a *CTLB) String() string {
 	s := make([]string, len(a.Backends))
 	for i, b := range a.Backends {
 		s[i] = b.String()
+		if a.Name == "ct_lb_mark_local" && b.Var == "" { // also with a port that is called nothing
+			at := b.Endpoint()
+			if strings.HasPrefix(at, ":") { // which ends the name, too
+				at = "[" + at + "]"
+			}
+			s[i] = quote(b.LogicalPort) + ":" + at
+		}
 	}
 	text := a.Name + "(backends=" + strings.Join(s, ",")
 	if a.HashFields != "" {

@@ -50,6 +50,7 @@ ct_lb_mark(backends=[fd00::1]:80,[fd00::2]:80; skip_snat);
 ct_lb_mark(backends=^B1,^B2:80);
 ct_lb_mark_local(backends="lsp1":192.168.0.101:10880,"lsp2":[fd00::2]:80; hash_fields="ip_src"; skip_snat);
 ct_lb_mark_local(backends="lsp1":192.168.0.101,"lsp \"2\"":fd00::2);
+ct_lb_mark_local(backends="":192.168.0.101,"lsp1":[::1]);
 ct_lb_mark_local(backends="lsp1":192.168.0.101:10880, "lsp2":192.168.0.102:10880); => ct_lb_mark_local(backends="lsp1":192.168.0.101:10880,"lsp2":192.168.0.102:10880);
 reg8[16..31] = select(1, 2, 3);
 reg8[16..31] = select(1=20, 2=80);
