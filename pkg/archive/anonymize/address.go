@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/big"
 	"math/bits"
+	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -268,7 +269,7 @@ func (r *Redactor) address(in []byte, from, to int) string {
 		if token[2] == ':' {
 			return r.hexDigits(string(token))
 		}
-		return r.bytes(string(token))
+		return r.dotted(string(token))
 	}
 	for _, sep := range []string{"-", "_"} {
 		if bytes.Contains(token, []byte(sep)) {
@@ -281,7 +282,7 @@ func (r *Redactor) address(in []byte, from, to int) string {
 	}
 	ip, ok := parseIP(token)
 	if !ok {
-		return ""
+		return r.colons(string(token))
 	}
 	if masks && isMask(ip) {
 		return string(token)
@@ -296,6 +297,28 @@ func (r *Redactor) address(in []byte, from, to int) string {
 	}
 	return other.String() + tail
 }
+
+// colons replaces a MAC address without leading zeros, or a text in bytes with colons; it returns "" for anything else.
+func (r *Redactor) colons(token string) string {
+	if shortMAC.Get().MatchString(token) {
+		var mac [6]byte
+		for i, part := range strings.Split(token, ":") {
+			n, _ := strconv.ParseUint(part, 16, 8) // as the pattern has it
+			mac[i] = byte(n)
+		}
+		if r.seeing {
+			r.macs[mac] = true
+		}
+		other := r.mac(mac)
+		return net.HardwareAddr(other[:]).String()
+	}
+	if b, err := hex.DecodeString(strings.ReplaceAll(token, ":", "")); err == nil && len(token) == 3*len(b)-1 && isText(b) {
+		return r.hexDigits(token)
+	}
+	return ""
+}
+
+var shortMAC = pattern.New(`^[0-9a-fA-F]{1,2}(?::[0-9a-fA-F]{1,2}){5}$`)
 
 // one replaces an address, or notes it.
 func (r *Redactor) one(ip netip.Addr) netip.Addr {
@@ -357,11 +380,23 @@ func (a *addresses) replace(b []byte) bool {
 	return true
 }
 
-// bytes replaces the addresses and texts in bytes written with dots.
-func (r *Redactor) bytes(text string) string {
+// dotted replaces the addresses and texts in bytes written with dots.
+func (r *Redactor) dotted(text string) string {
 	b, err := hex.DecodeString(strings.ReplaceAll(text, ".", ""))
-	if err != nil || r.seeing { // which addresses there are is not known yet
+	if err != nil || r.seeing {
 		return ""
+	}
+	var out []string
+	for _, c := range r.bytes(b) {
+		out = append(out, fmt.Sprintf("%02x", c))
+	}
+	return strings.Join(out, ".")
+}
+
+// bytes replaces the addresses and texts in bytes, in place, once it is known which addresses there are.
+func (r *Redactor) bytes(b []byte) []byte {
+	if r.seeing {
+		return b
 	}
 	free := make([]bool, len(b)) // of addresses
 	for i := 0; i < len(b); {
@@ -371,22 +406,15 @@ func (r *Redactor) bytes(text string) string {
 	}
 	for i := 0; i < len(b); i++ {
 		from, letters := i, 0
-		for i < len(b) && free[i] && (wordByte(b[i]) && b[i] < 0x80 || strings.IndexByte("-_./@ ", b[i]) >= 0) {
+		for i < len(b) && free[i] && (wordByte(b[i]) && b[i] < 0x80 || strings.IndexByte("-_./@: ", b[i]) >= 0) {
 			if b[i] >= 'A' {
 				letters++
 			}
 			i++
 		}
-		if letters >= 3 && i-from >= 4 {
-			sum := hex.EncodeToString(r.sum('t', b[from:i]))
-			for k := from; k < i; k++ {
-				b[k] = sum[(k-from)%len(sum)]
-			}
+		if letters >= 3 && i-from >= 4 || i-from >= len("1.2.3.4") && address.Get().Match(b[from:i]) {
+			copy(b[from:i], r.otherText(b[from:i]))
 		}
 	}
-	var out []string
-	for _, c := range b {
-		out = append(out, fmt.Sprintf("%02x", c))
-	}
-	return strings.Join(out, ".")
+	return b
 }

@@ -39,6 +39,8 @@ type Redactor struct {
 	seeing bool
 	names  map[string]bool   // whole ones
 	words  map[string]string // with replacements
+	// prefixes are the first digits of UUIDs if they look like a number: what is derived from a UUID begins with them.
+	prefixes map[string]bool
 }
 
 // New returns a Redactor with its own key.
@@ -47,7 +49,7 @@ func New() *Redactor {
 	if err != nil {
 		panic(err) // the key's length is right
 	}
-	return &Redactor{addresses: newAddresses(), hex: block, names: map[string]bool{}, words: map[string]string{}}
+	return &Redactor{addresses: newAddresses(), hex: block, names: map[string]bool{}, words: map[string]string{}, prefixes: map[string]bool{}}
 }
 
 // see notes the addresses and names in a file.

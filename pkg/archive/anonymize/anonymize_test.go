@@ -62,6 +62,48 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// Names and addresses are replaced where they are written byte by byte, and in the names of reverse DNS.
+func TestSpelled(t *testing.T) {
+	const name = "AcmeBank-7"
+	text := "cookie=0x12345678 10.244.1.5 fd00:10:244::5 "
+	var forms []string
+	for _, form := range []struct{ each, between string }{
+		{`\x%02x`, ""}, {`\x%02X`, ""}, {`\%03o`, ""}, {"%%%02x", ""}, {"%02x", " "}, {"%02X", " "}, {"%02x", "."}, {"%02x", ":"}, {"0x%02x", ""},
+	} {
+		written := ""
+		for i := range len(name) {
+			if i > 0 {
+				written += form.between
+			}
+			written += fmt.Sprintf(form.each, name[i])
+		}
+		if form.each == "0x%02x" {
+			written = "0x" + hex.EncodeToString([]byte(name))
+		}
+		forms = append(forms, written)
+		text += "name " + written + " "
+	}
+	text += "note:61.63.6d.65 ab 61:63:6d:65 a:58:a:f4:1:5 0a58.0af4.0105 5.1.244.10.in-addr.arpa 1.244.10.in-addr.arpa. " +
+		"5.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.4.4.2.0.0.1.0.0.0.0.d.f.ip6.arpa 12345678-1111-4111-8111-111111111111 uuid=12345678\n" +
+		"00000000  04 0e 00 60 41 63 6d 65-42 61 6e 6b 0a 58 0a f4 |...`AcmeBank.X..|\n00000010  0a f4 01 05             |....|\nend 12 34 56 78 90\n"
+	got, r := replaced(t, "x.txt", text)
+	for _, original := range append(forms, "61.63", "6d.65", "61:63", "a:58:a", "0a58", "AcmeBank", "5.1.244", "1.244.10", "0.0.4.4.2.0", "41 63", "0a f4", "12345678") {
+		if strings.Contains(got, original) {
+			t.Errorf("%s is left in %s", original, got)
+		}
+	}
+	b := r.ip(netip.MustParseAddr("10.244.1.5")).As4()
+	uuid := r.hexDigits("12345678")
+	for _, stays := range []string{
+		fmt.Sprintf(" %d.%d.%d.%d.in-addr.arpa %d.%d.%d.in-addr.arpa. ", b[3], b[2], b[1], b[0], b[2], b[1], b[0]), ".d.f.ip6.arpa ",
+		"cookie=0x" + strings.TrimLeft(uuid, "0") + " ", "uuid=" + uuid + "\n", "\nend 12 34 56 78 90\n",
+	} {
+		if !strings.Contains(got, stays) {
+			t.Errorf("%s is gone from %s", stays, got)
+		}
+	}
+}
+
 // What has a common prefix has one of the same length afterwards, and what is private or shared stays so.
 func TestPrefixesStay(t *testing.T) {
 	r := New()

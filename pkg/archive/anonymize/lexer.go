@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/pattern"
+	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
 // A mode says which words are known in a place.
@@ -30,8 +31,18 @@ func (r *Redactor) text(out, in []byte, m mode) []byte {
 	if bytes.Contains(in, []byte("comment ")) {
 		in = comment.Get().ReplaceAll(in, []byte("${1}${2}${3}"))
 	}
+	if bytes.Contains(in, []byte("00000000  ")) {
+		in = dump.Get().ReplaceAll(in, []byte("${1}"+secret.Hidden))
+	}
 	for i := 0; i < len(in); {
 		c := in[i]
+		if c == '\\' || c == '%' {
+			if other, n := r.escaped(in[i:]); n > 0 {
+				out = append(out, other...)
+				i += n
+				continue
+			}
+		}
 		switch {
 		case c == '\\' && i+1 < len(in): // an escape is no part of the word that follows
 			out = append(out, c, in[i+1])
@@ -54,7 +65,11 @@ func (r *Redactor) text(out, in []byte, m mode) []byte {
 			i++
 			continue
 		}
-		if other, n := r.register(in[i:]); n > 0 {
+		other, n := r.register(in[i:])
+		if n == 0 {
+			other, n = r.spaced(in[i:])
+		}
+		if n > 0 {
 			out = append(out, other...)
 			i += n
 			continue
@@ -81,7 +96,12 @@ func (r *Redactor) text(out, in []byte, m mode) []byte {
 // atom appends a run of words and what joins them: addresses, and pieces around them.
 func (r *Redactor) atom(out, in []byte, from, end int, m mode) []byte {
 	atom := in[from:end]
-	if bytes.Count(atom, []byte(":")) < 2 && bytes.Count(atom, []byte(".")) < 3 && bytes.Count(atom, []byte("-")) < 3 && bytes.Count(atom, []byte("_")) < 3 {
+	if bytes.HasSuffix(bytes.ToLower(bytes.TrimRight(atom, ".")), []byte(".arpa")) {
+		if out, ok := r.reversed(out, in, from, end, m); ok {
+			return out
+		}
+	}
+	if bytes.Count(atom, []byte(":")) < 2 && bytes.Count(atom, []byte(".")) < 2 && bytes.Count(atom, []byte("-")) < 3 && bytes.Count(atom, []byte("_")) < 3 {
 		return r.pieces(out, atom, before(in, from), m)
 	}
 	last := 0
@@ -139,6 +159,9 @@ var (
 func (r *Redactor) piece(out []byte, w string, before []byte, m mode) []byte {
 	if len(w) >= 36 {
 		if at := uuid.Get().FindStringIndex(w); at != nil {
+			if first := w[at[0] : at[0]+8]; r.seeing && numeric.Get().MatchString(first) {
+				r.prefixes[first] = true
+			}
 			out = r.rest(out, w[:at[0]], before, m)
 			out = append(out, r.hexDigits(w[at[0]:at[1]])...)
 			return r.rest(out, w[at[1]:], nil, m)
@@ -147,8 +170,12 @@ func (r *Redactor) piece(out []byte, w string, before []byte, m mode) []byte {
 	switch {
 	case hexFrame.Get().MatchString(w):
 		return append(out, r.number(w, before)...)
+	case r.prefixes[w]:
+		return append(out, r.hexDigits(w)...)
 	case numeric.Get().MatchString(w):
 		return append(out, r.digits(w, m)...)
+	case len(w) > 7 && w[2] == '.' && w[5] == '.' && spells(strings.ReplaceAll(w, ".", "")):
+		return append(out, r.hexDigits(w)...)
 	case r.known(w, m):
 		return append(out, w...)
 	}
@@ -209,6 +236,9 @@ func (r *Redactor) known(w string, m mode) bool {
 	}
 	if m == names {
 		return false
+	}
+	if grown.Get().MatchString(w) {
+		return !r.names[w]
 	}
 	return syntax.has(n) || common.has(n) && !r.names[w]
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/pattern"
@@ -82,7 +83,7 @@ func (r *Redactor) number(w string, before []byte) string {
 			other = "0"
 		}
 		return "0x" + other
-	case len(digits) >= 20 && spells(digits), len(digits) > 32:
+	case len(digits) >= 10 && spells(digits), len(digits) > 32:
 		return w[:2] + r.hexDigits(w[2:])
 	}
 	return w
@@ -107,28 +108,22 @@ func (r *Redactor) registers(digits string) (string, bool) {
 // spells reports whether hexadecimal digits are a text.
 func spells(digits string) bool {
 	b, err := hex.DecodeString(digits)
-	if err != nil {
-		return false
-	}
-	letters := 0
-	for _, c := range b {
-		if c < ' ' || c > '~' {
-			return false
-		}
-		if c >= 'A' {
-			letters++
-		}
-	}
-	return letters*2 > len(b)
+	return err == nil && isText(b) && !slices.ContainsFunc(b, func(c byte) bool { return c > '~' })
 }
 
 var long = pattern.New(`[0-9]+`)
 
-// digits replaces numbers that may be somebody's: in names those of six digits and more, elsewhere those that spell a text.
+// digits replaces numbers that may be somebody's: in names those of six digits and more, elsewhere those that spell a text, and long
+// ones that are in a name.
 func (r *Redactor) digits(w string, m mode) string {
 	return long.Get().ReplaceAllStringFunc(w, func(n string) string {
 		switch {
 		case m == names && len(n) >= 6 && !(len(n) == 8 && n >= "16711680" && n <= "16777215"): // tunnel keys
+			if r.seeing {
+				r.names[n] = true
+			}
+			return r.decimals(n)
+		case len(n) >= 9 && r.names[n]: // an account, say
 			return r.decimals(n)
 		case len(n) >= 12 && spells(n), len(n) > 20:
 			return r.decimals(n)
