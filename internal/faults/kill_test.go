@@ -286,6 +286,7 @@ func (m *matrix) attempt(name string, cutOff func() bool) {
 	if m.Failed() {
 		return
 	}
+	m.there() // daemons may be slow to follow what the last undo took back
 	kills.Add(1)
 	start, earlier := time.Now(), len(m.runs())
 	defer func() { m.Logf("%4.1f s  %s", time.Since(start).Seconds(), name) }()
