@@ -113,7 +113,7 @@ func TestIncompleteCapture(t *testing.T) {
 			failed: []archive.IndexFailure{{What: "the rest", Why: "--within is over"}},
 			commands: [][]string{
 				{"trace", "shop/client", "shop/web-1", "--tcp", "8080"}, {"trace", "--microflow", `inport=="shop_client"`},
-				{"trace", "--flow", "in_port=1", "--node", "node1"}, {"doctor"}, {"reach", "shop/client", "shop/web-1"}, {"get", "switches"},
+				{"trace", "--flow", "in_port=1", "--node", "node1"}, {"doctor"}, {"doctor", "-o", "junit"}, {"reach", "shop/client", "shop/web-1"}, {"get", "switches"},
 				{"flows", "--node", "node1"}, {"decode", "--node", "node1"},
 			},
 		},

@@ -356,7 +356,7 @@ func (e *examination) sendTunnels(ctx context.Context) ([]*doctor.Check, error) 
 
 // print writes a report, and in a document the repairs made.
 func (e *examination) print(report doctor.Report, fixed []fixes.Fix) error {
-	if e.machine() {
+	if e.machine() || e.format == "junit" {
 		e.warn(e.c)
 	}
 	problems := problemTexts(e.c)

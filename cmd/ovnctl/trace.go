@@ -129,7 +129,7 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.machine() {
+	if o.machine() || format == "svg" {
 		o.warn(c)
 	}
 	source := c.Source()
