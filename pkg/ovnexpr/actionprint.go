@@ -234,13 +234,11 @@ func (a *ForwardGroup) String() string {
 	if a.Liveness != "" {
 		args = append(args, "liveness="+quote(a.Liveness))
 	}
-	if len(a.Ports) > 0 {
-		ports := make([]string, len(a.Ports))
-		for i, p := range a.Ports {
-			ports[i] = quote(p)
-		}
-		args = append(args, "childports="+strings.Join(ports, ", "))
+	ports := make([]string, len(a.Ports))
+	for i, p := range a.Ports {
+		ports[i] = quote(p)
 	}
+	args = append(args, "childports="+strings.Join(ports, ", "))
 	return "fwd_group(" + strings.Join(args, ", ") + ");"
 }
 

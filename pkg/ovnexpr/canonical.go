@@ -99,6 +99,9 @@ func (w writer) action(a Action, at Place) string {
 		if b.Liveness == "false" {
 			b.Liveness = ""
 		}
+		if b.Liveness == "" && len(b.Ports) == 0 {
+			return "fwd_group();" // which OVN itself cannot read
+		}
 		return b.String()
 	}
 	return a.String()
