@@ -226,7 +226,6 @@ func shellPattern(part string) string {
 // processesScript lists each process that may be a daemon; its lines follow its "p".
 const processesScript = `
 processes() {
-	net=$(readlink /proc/self/ns/net)
 	while read -r l; do case $l in btime*) echo "b $l" ;; esac; done </proc/stat
 	while read -r l; do echo "f $l"; done </proc/1/cgroup
 	echo "F $(readlink /proc/1/ns/pid)"
@@ -240,7 +239,7 @@ processes() {
 		{ args=$(tr '\000\n' '\037 ' <"$p/cmdline"); } 2>/dev/null || continue
 		case $args in *ovs*|*ovn*|*start-*) ;; *) continue ;; esac
 		own=
-		[ "$(readlink "$p/ns/net")" = "$net" ] && own=1
+		[ "$p/ns/net" -ef /proc/self/ns/net ] && own=1
 		env=$(tr '\000\n' '\n ' <"$p/environ" 2>/dev/null | grep -a '^OV[SN]_RUNDIR=')
 		IFS='
 '
@@ -248,6 +247,7 @@ processes() {
 			d=${e#*=}
 			[ "$p/root$d" -ef "$ovs" ] || [ "$p/root$d" -ef "$ovn" ] && own="${own:-}${e%%=*} "
 		done
+		[ -n "$own" ] || continue # what follows takes a command each, and the processes of other hosts and containers may be many
 		echo "p ${p#/proc/}"
 		echo "o $own"
 		printf 'a %s\n' "$args"
@@ -255,7 +255,7 @@ processes() {
 		echo "x $(readlink "$p/exe" 2>/dev/null)"
 		echo "n $(readlink "$p/ns/pid" 2>/dev/null)"
 		while read -r l; do echo "c $l"; done <"$p/cgroup"
-		echo "s $(cat "$p/stat")"
+		while read -r l; do echo "s $l"; done <"$p/stat"
 	done 2>/dev/null
 	return 0
 }

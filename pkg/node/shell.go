@@ -81,7 +81,8 @@ rundir() { # the first directory with one of the files: rundir FILE DIR…
 	echo "$1"
 }
 ctl() { # the control socket of a daemon: ctl DAEMON DIR
-	p=$(cat "$2/$1.pid" 2>/dev/null)
+	p=
+	{ read -r p <"$2/$1.pid"; } 2>/dev/null
 	for s in "$2/$1.$p.ctl" "$2/$1.ctl" "$2/$1".[0-9]*.ctl; do
 		[ -S "$s" ] && { echo "$s"; return; }
 	done
