@@ -438,7 +438,7 @@ func (l *logicalFlows) compare(found drifts) (reshaped int) {
 	if reshaped, ok := l.compiled(found); ok {
 		return reshaped
 	}
-	l.missing(found)
+	l.missing(found, l.rows)
 	l.edited(found)
 	return 0
 }
@@ -523,6 +523,8 @@ func (l *logicalFlows) compiled(found drifts) (reshaped int, ok bool) {
 			found[driftKey{kind: foreign, of: flowID(f)}] = drift{seen: l.seen(f)}
 		}
 	}
+	// A flow goes with the group that it leads to, and without the group's number it is not compiled.
+	l.missing(found, slices.DeleteFunc(slices.Clone(l.rows), func(r expectedRow) bool { return !unknown[uint64(r.cookie)] }))
 	return reshaped, true
 }
 
@@ -576,10 +578,10 @@ func (l *logicalFlows) keys(r *sb.LogicalFlowBrief) []uint64 {
 	return keys
 }
 
-// missing looks for logical flows that must have a flow on the node but do not.
-func (l *logicalFlows) missing(found drifts) {
+// missing looks among rows for logical flows that must have a flow on the node but do not.
+func (l *logicalFlows) missing(found drifts, rows []expectedRow) {
 	lacking := map[matchKey][]expectedRow{}
-	for _, r := range l.rows {
+	for _, r := range rows {
 		if r.must && len(l.lacks(r, r.cookie)) > 0 {
 			lacking[matchOf(r.LogicalFlowBrief)] = append(lacking[matchOf(r.LogicalFlowBrief)], r)
 		}
