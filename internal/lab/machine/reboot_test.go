@@ -276,7 +276,7 @@ func TestTransientDefault(t *testing.T) {
 			if err := n.Write(t.Context(), "/etc/default/openvswitch-switch", 0o644, strings.NewReader(form.content)); err != nil {
 				t.Fatal(err)
 			}
-			_, err := n.Output(t.Context(), "systemctl restart openvswitch-switch ovsdb-server ovs-vswitchd && ovs-vsctl --timeout=60 show")
+			_, err := n.Output(t.Context(), "systemctl restart openvswitch-switch ovsdb-server ovs-vswitchd && ovs-vsctl --timeout=600 show")
 			if (err == nil) != form.starts {
 				t.Errorf("Open vSwitch starts: %v", err)
 			}
@@ -289,7 +289,7 @@ func TestTransientDefault(t *testing.T) {
 			if out, code := n.ovnctl("fix set-transient-default --yes --max-risk high"); code != 0 {
 				t.Fatalf("the repair: exit %d: %s", code, out)
 			}
-			n.sh("systemctl reset-failed; systemctl restart openvswitch-switch ovsdb-server ovs-vswitchd; ovs-vsctl --timeout=60 show")
+			n.sh("systemctl reset-failed; systemctl restart openvswitch-switch ovsdb-server ovs-vswitchd; ovs-vsctl --timeout=600 show")
 			if ports := n.sh("ovs-vsctl list-ports br-t"); strings.Contains(ports, "gone") {
 				t.Errorf("the transient port is still there: %s", ports)
 			}
@@ -321,7 +321,7 @@ systemctl start openvswitch-switch
 ovs-vsctl set Open_vSwitch . external_ids:ovn-remote=unix:/run/ovn/ovnsb_db.sock external_ids:ovn-encap-type=geneve external_ids:ovn-encap-ip=10.0.2.15
 systemctl start ovn-central ovn-host ssh
 until [ -S /run/ovn/ovnnb_db.sock ]; do sleep 1; done
-ovn-nbctl --timeout=60 --wait=sb ls-add lan`)
+ovn-nbctl --timeout=600 --wait=sb ls-add lan`)
 	return n
 }
 
