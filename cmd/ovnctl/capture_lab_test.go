@@ -42,7 +42,8 @@ func say(t *testing.T, l *lab.Lab, host string, args ...string) string {
 func captured(t *testing.T, n *onNode, args ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "lab.tar.zst")
-	a := n.ovnctl(t, append([]string{"capture", file, "--node-exec", n.lab.Dir + "/enter {hostname}"}, args...)...)
+	within := fmt.Sprintf("--within=%.0f", n.lab.Allow(8*time.Minute).Seconds())
+	a := n.ovnctl(t, append([]string{"capture", file, within, "--node-exec", n.lab.Dir + "/enter {hostname}"}, args...)...)
 	if a.code != exitOK {
 		t.Fatalf("capture: exit %d\n%s%s", a.code, a.stdout, a.stderr)
 	}

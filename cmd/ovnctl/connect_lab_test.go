@@ -117,7 +117,7 @@ func (n *onNode) ovnctl(t *testing.T, args ...string) clusterAnswer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), n.lab.Allow(time.Minute))
+	ctx, cancel := context.WithTimeout(t.Context(), n.lab.Allow(3*time.Minute))
 	defer cancel()
 	cmd := n.lab.Program(ctx, n.node, slices.Concat([]string{self}, args, n.lab.Flags())...)
 	cmd.Env = append(cmd.Env, asOvnctl+"=1")
