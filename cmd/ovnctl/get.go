@@ -120,7 +120,7 @@ func (o *getOptions) run(ctx context.Context, args []string) (err error) {
 		return usageError{err}
 	}
 	stop := o.patience(ctx)
-	c, err := o.open(ctx)
+	c, err := o.openDatabases(ctx)
 	if err != nil {
 		stop()
 		return err

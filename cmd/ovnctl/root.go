@@ -396,6 +396,11 @@ func (o *options) openOwn(ctx context.Context) (*cluster.Cluster, error) {
 	return o.openWith(ctx, cluster.Config{OwnZone: true})
 }
 
+// openDatabases is open for questions that the databases answer, those of the nodes too.
+func (o *options) openDatabases(ctx context.Context) (*cluster.Cluster, error) {
+	return o.openWith(ctx, cluster.Config{DatabasesOnly: true})
+}
+
 // openBroken is open for troubleshooting: a host whose databases are all down is a deployment, too.
 func (o *options) openBroken(ctx context.Context) (*cluster.Cluster, error) {
 	return o.openWith(ctx, cluster.Config{Alone: true})

@@ -112,7 +112,7 @@ func (o *topologyOptions) run(ctx context.Context, names []string) (err error) {
 // read opens the deployment and reads all of it.
 func (o *topologyOptions) read(ctx context.Context) (*cluster.Cluster, *topology.Graph, error) {
 	defer o.patience(ctx)()
-	c, err := o.open(ctx)
+	c, err := o.openDatabases(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -34,10 +34,12 @@ type Config struct {
 	NodeExec string        // command prefix that reaches another node, with {hostname} in it
 	OwnZone  bool          // leave the zones of other nodes closed until OpenZones
 	HostRoot string        // the host's root as seen from a debug container
-	Alone    bool          // accept a host that ran a database of OVN or Open vSwitch though none can be read, to see what is wrong with it
-	Timeout  time.Duration // for opening all this, and per request; default 5 s
-	Record   string        // directory for the nodes' replies
-	MaxReply int           // bytes of one reply of a database; 0 for the default
+	// DatabasesOnly reads the databases of the nodes without the rest of their state, until somebody asks for it.
+	DatabasesOnly bool
+	Alone         bool          // accept a host that ran a database of OVN or Open vSwitch though none can be read, to see what is wrong with it
+	Timeout       time.Duration // for opening all this, and per request; default 5 s
+	Record        string        // directory for the nodes' replies
+	MaxReply      int           // bytes of one reply of a database; 0 for the default
 }
 
 // A Cluster is an open deployment.

@@ -249,7 +249,7 @@ func otherHost(config Config, name, hostname string) (h node.Host, far bool) {
 	if config.NodeExec == "" {
 		return node.Unreachable(name, errors.New("it is another host")), true
 	}
-	h, err := node.Remote(node.RemoteConfig{Name: name, Hostname: hostname, Prefix: config.NodeExec, Timeout: config.Timeout})
+	h, err := node.Remote(node.RemoteConfig{Name: name, Hostname: hostname, Prefix: config.NodeExec, Timeout: config.Timeout, DatabaseFirst: config.DatabasesOnly})
 	if err != nil {
 		return node.Unreachable(name, err), false
 	}

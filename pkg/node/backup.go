@@ -150,7 +150,7 @@ func (r *rowReader) rows(schema json.RawMessage) (map[string]any, error) {
 
 // backup saves the dump printed by the node's ovsdb-client(1), secrets hidden.
 func (r *remote) backup(ctx context.Context) (string, []byte, error) {
-	out, err := r.part(ctx, "conf", "ovsdb-client")
+	out, err := r.part(ctx, databasePart, "ovsdb-client")
 	if err != nil {
 		return "", nil, err
 	}

@@ -24,6 +24,8 @@ type RemoteConfig struct {
 	// local shell sees it.
 	Prefix  string
 	Timeout time.Duration // per round trip; 5 s
+	// DatabaseFirst reads the database without the rest of the node's state, for those who ask for nothing else.
+	DatabaseFirst bool
 }
 
 // remote reads everything with scripts behind the prefix. One script, run once, gathers the node's snapshot.
@@ -33,7 +35,12 @@ type remote struct {
 	shells *shells
 	busy   gates
 
-	parts map[string]part // what was gathered; guarded by the gate "gather"
+	database, whole gathered // guarded by the gate "gather"
+}
+
+// gathered is what one script has read.
+type gathered struct {
+	parts map[string]part
 	err   error
 }
 
@@ -64,6 +71,13 @@ func Remote(c RemoteConfig) (Host, error) {
 func (r *remote) Name() string   { return r.RemoteConfig.Name }
 func (r *remote) Origin() string { return "node-exec: " + strings.Join(r.words, " ") }
 
+// databaseScript reads the node's database.
+const databaseScript = `
+part ` + databasePart + ` $T ovsdb-client dump -f json "unix:$ovs/db.sock" Open_vSwitch
+`
+
+const databasePart = "conf"
+
 // gatherScript reads the node's state in one go. The database comes last: a
 // server that does not reply takes its time.
 const gatherScript = `
@@ -85,36 +99,40 @@ part netns $T ip -j netns list-id
 part nft $T nft -a list ruleset
 part legacy-ip legacy /proc/net/ip_tables_names iptables-legacy-save
 part legacy-ip6 legacy /proc/net/ip6_tables_names ip6tables-legacy-save
-part conf $T ovsdb-client dump -f json "unix:$ovs/db.sock" Open_vSwitch
-`
+` + databaseScript
 
-func (r *remote) gather(ctx context.Context) (map[string]part, error) {
+// gather runs, once, the script that reads a part.
+func (r *remote) gather(ctx context.Context, name string) (map[string]part, error) {
 	leave, err := r.busy.enter(ctx, "gather")
 	if err != nil {
 		return nil, r.fail(err)
 	}
 	defer leave()
-	if r.parts == nil && r.err == nil {
+	script, g := gatherScript, &r.whole
+	if name == databasePart && r.DatabaseFirst {
+		script, g = databaseScript, &r.database
+	}
+	if g.parts == nil && g.err == nil {
 		var paths []string
 		for _, key := range sysctlKeys {
 			paths = append(paths, "/proc/sys/"+key)
 		}
-		script := strings.Replace(gatherScript, "SYSCTLS", strings.Join(paths, " "), 1)
-		r.parts, r.err = r.shells.run(ctx, script, r.Timeout/2, r.Timeout)
+		script = strings.Replace(script, "SYSCTLS", strings.Join(paths, " "), 1)
+		g.parts, g.err = r.shells.run(ctx, script, r.Timeout/2, r.Timeout)
 		if errors.Is(ctx.Err(), context.Canceled) { // the caller gave up, not the node
-			err := r.err
-			r.parts, r.err = nil, nil
+			err := g.err
+			*g = gathered{}
 			return nil, r.fail(err)
 		}
 	}
-	return r.parts, r.err
+	return g.parts, g.err
 }
 
 func (r *remote) fail(err error) error { return fmt.Errorf("node %s: %w", r.Name(), err) }
 
 // part is the output of one gathered command.
 func (r *remote) part(ctx context.Context, name, tool string) ([]byte, error) {
-	parts, err := r.gather(ctx)
+	parts, err := r.gather(ctx, name)
 	p, ok := parts[name]
 	if !ok {
 		if err == nil {
@@ -143,7 +161,7 @@ func (r *remote) explain(p part, tool string) error {
 }
 
 func (r *remote) Vswitch(ctx context.Context) (ovsdb.Reader, error) {
-	out, err := r.part(ctx, "conf", "ovsdb-client")
+	out, err := r.part(ctx, databasePart, "ovsdb-client")
 	if err != nil {
 		return nil, err
 	}
