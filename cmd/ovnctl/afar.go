@@ -41,7 +41,7 @@ var machines = map[string][]string{
 
 // keptHere are the flags that say how to get to the deployment from here, and do not hold on another node.
 var keptHere = []string{
-	"nb", "sb", "ovs", "private-key", "certificate", "ca-cert", "ssl-server-name", "node-exec", "node", "host-root", "record", "offline", "color", "parallel", "memory",
+	"nb", "sb", "ovs", "private-key", "certificate", "ca-cert", "ssl-server-name", "node-exec", "via", "node", "host-root", "record", "offline", "color", "parallel", "memory",
 }
 
 // elsewhere runs a command that repairs a node on that node, if that is another one than this: then done is true, and err
@@ -75,10 +75,10 @@ func (o *options) elsewhere(ctx context.Context, cmd *cobra.Command, name string
 			return true, usageError{fmt.Errorf("not found: node %q\nhint: the nodes are %s", name, render.Clean(strings.Join(known, ", ")))}
 		}
 	}
-	if o.nodeExec == "" {
-		return true, refuseThere(name, there, errors.New("nothing says how to reach it, such as --node-exec 'ssh {hostname}'"))
+	if o.way == nil {
+		return true, refuseThere(name, there, errors.New("nothing says how to reach it, such as --via ssh or --node-exec 'ssh {hostname}'"))
 	}
-	h, err := node.Remote(node.RemoteConfig{Name: name, Hostname: hostname, Prefix: o.nodeExec, Timeout: o.timeout})
+	h, err := o.way.Host(name, hostname, o.timeout)
 	if err != nil {
 		return true, usageError{err}
 	}

@@ -143,7 +143,7 @@ func (o *options) at(source string) *options {
 	side.offline = ""
 	if source != live {
 		side.offline = source
-		side.nb, side.sb, side.ovs, side.nodeExec, side.record = "", "", "", "", ""
+		side.nb, side.sb, side.ovs, side.nodeExec, side.via, side.way, side.record = "", "", "", "", "", nil, ""
 	}
 	return &side
 }

@@ -226,11 +226,11 @@ func (o *doctorOptions) inReach(c *cluster.Cluster) error {
 				names = append(names, h.Name)
 			}
 			return fmt.Errorf("not found: node %q\nhint: the nodes are %s", name, render.Clean(doctor.AtMost(names, 20)))
-		case n != nil && n.Far() && o.offline == "" && o.nodeExec == "":
+		case n != nil && n.Far() && o.offline == "" && o.way == nil:
 			return fmt.Errorf("node %s is another host\nhint: give --node-exec 'PREFIX {hostname}' to reach it, or run ovnctl there", render.Clean(name))
 		}
 	}
-	if o.allNodes && o.offline == "" && o.nodeExec == "" && slices.ContainsFunc(c.Hosts, func(n *cluster.Node) bool { return n.Far() && !n.VTEP() }) {
+	if o.allNodes && o.offline == "" && o.way == nil && slices.ContainsFunc(c.Hosts, func(n *cluster.Node) bool { return n.Far() && !n.VTEP() }) {
 		return errors.New("--all-nodes: nothing says how to reach the other nodes\nhint: give --node-exec 'PREFIX {hostname}', such as 'ssh {hostname}'")
 	}
 	return nil

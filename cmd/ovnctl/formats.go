@@ -23,6 +23,8 @@ func outputFormats(cmd *cobra.Command) []string {
 	switch cmd.Name() {
 	case "topology", "show":
 		return render.TopologyFormats
+	case "version":
+		return versionFormats
 	case "get":
 		return render.ListFormats
 	case "trace":

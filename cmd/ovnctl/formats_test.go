@@ -22,7 +22,7 @@ func TestOutputFormats(t *testing.T) {
 		}
 		args := strings.Fields(cmd.CommandPath())[1:]
 		switch cmd.Name() {
-		case "topology", "show", "flows", "doctor", "list", "undo", "recover", "decode", "demo":
+		case "topology", "show", "flows", "doctor", "list", "undo", "recover", "decode", "demo", "version":
 		case "get":
 			args = append(args, "pods")
 		case "fix":

@@ -31,7 +31,7 @@ func TestTextOnly(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"version", "-o", "json"}, "prints text only"},
+		{[]string{"completion", "bash", "-o", "json"}, "prints text only"},
 		{[]string{"help", "trcae"}, "did you mean ovnctl trace?"},
 	} {
 		var out, errs strings.Builder

@@ -24,6 +24,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/memory"
+	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
@@ -54,6 +55,8 @@ type options struct {
 	noLeaderOnly bool
 	offline      string
 	nodeExec     string
+	via          string
+	way          node.Way // to other nodes, by --node-exec or --via; nil: there is none
 	hostRoot     string
 	record       string
 	output       string
@@ -204,7 +207,7 @@ sockets itself: it needs no OVS or OVN command-line tools.
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
 	for flag, complete := range map[string]cobra.CompletionFunc{
-		"offline": completeOffline, "output": completeFormats, "color": completeWords("auto", "always", "never"),
+		"offline": completeOffline, "output": completeFormats, "color": completeWords("auto", "always", "never"), "via": completeWords(presetNames()...),
 	} {
 		if err := root.RegisterFlagCompletionFunc(flag, complete); err != nil {
 			panic(err) // the flags are added above
@@ -216,7 +219,7 @@ sockets itself: it needs no OVS or OVN command-line tools.
 
 // textOnly reports whether a command has no output format.
 func textOnly(cmd *cobra.Command) bool {
-	return cmd.Name() == "version" || cmd.Name() == "help" || cmd.HasParent() && cmd.Parent().Name() == "completion"
+	return cmd.Name() == "help" || cmd.HasParent() && cmd.Parent().Name() == "completion"
 }
 
 // otherFlags are flags of ovn-nbctl, ovs-ofctl and kubectl, with what ovnctl has for them.
@@ -239,18 +242,6 @@ func flagHint(cmd *cobra.Command, err error) string {
 		}
 	}
 	return cmd.CommandPath() + " --help lists the flags"
-}
-
-func newVersion(*options) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s version %s\n", cmd.Root().Name(), version)
-			return err
-		},
-	}
 }
 
 // newHelp is cobra's help, except that help on an unknown command is an error.
@@ -297,6 +288,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.noLeaderOnly, "no-leader-only", false, "accept any member of a RAFT cluster without looking for the leader first")
 	f.StringVar(&o.offline, "offline", "", "read a capture, archive, directory or database file at this `path` instead of a live deployment; demo is one in the program, see ovnctl demo")
 	f.StringVar(&o.nodeExec, "node-exec", "", "command `prefix` that runs a command on another node, as 'ssh {hostname}'")
+	f.StringVar(&o.via, "via", "", "ready `way` to other nodes: "+strings.Join(presetNames(), ", "))
 	f.StringVar(&o.hostRoot, "host-root", "", "`directory` under which the host's file system is mounted")
 	f.StringVar(&o.record, "record", "", "also save the replies of the nodes in `directory`, for --offline")
 	f.StringVarP(&o.output, "output", "o", "", "output `format`")
@@ -325,10 +317,13 @@ func (o *options) prepare(flags *pflag.FlagSet) error {
 	}
 	against := flags.Lookup("against")
 	alsoLive := against != nil && against.Value.String() == live
-	for _, name := range []string{"nb", "sb", "ovs", "node-exec"} {
+	for _, name := range []string{"nb", "sb", "ovs", "node-exec", "via"} {
 		if o.offline != "" && flags.Changed(name) && !alsoLive {
 			return fmt.Errorf("--offline reads saved data and --%s names a live source: give one of the two", name)
 		}
+	}
+	if err := o.chooseWay(); err != nil {
+		return err
 	}
 	// A repair's watchdog runs in another directory; paths from the environment are absolute.
 	for _, path := range []*string{&o.hostRoot, &o.tls.PrivateKey, &o.tls.Certificate, &o.tls.CACert} {
@@ -408,7 +403,7 @@ func (o *options) openBroken(ctx context.Context) (*cluster.Cluster, error) {
 
 func (o *options) openWith(ctx context.Context, config cluster.Config) (*cluster.Cluster, error) {
 	config.NB, config.SB, config.OVS, config.TLS, config.NoLeaderOnly = o.nb, o.sb, o.ovs, o.tls, o.noLeaderOnly
-	config.Offline, config.NodeExec, config.HostRoot, config.Timeout, config.Record = o.offline, o.nodeExec, o.hostRoot, o.timeout, o.record
+	config.Offline, config.Way, config.HostRoot, config.Timeout, config.Record = o.offline, o.way, o.hostRoot, o.timeout, o.record
 	config.MaxReply = o.maxReply
 	if saved, ok := demo.Capture(o.offline); ok {
 		tree, err := archive.Read(ctx, o.offline, bytes.NewReader(saved))
@@ -450,7 +445,7 @@ func (o *options) withSource(command string) string {
 	for _, flag := range []struct{ name, value string }{
 		{"--offline", o.offline}, {"--nb", o.nb}, {"--sb", o.sb}, {"--ovs", o.ovs}, {"--private-key", o.tls.PrivateKey},
 		{"--certificate", o.tls.Certificate}, {"--ca-cert", o.tls.CACert}, {"--ssl-server-name", o.tls.ServerName},
-		{"--node-exec", o.nodeExec}, {"--host-root", o.hostRoot},
+		{"--node-exec", o.nodeExec}, {"--via", o.via}, {"--host-root", o.hostRoot},
 	} {
 		if flag.value != "" && !strings.Contains(rest, flag.name) {
 			words = append(words, flag.name, flag.value)

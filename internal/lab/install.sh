@@ -3,8 +3,8 @@
 # and what boots a machine under QEMU (package machine).
 set -eu
 
-packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables tcpdump openssl ca-certificates python3-openvswitch python3-netaddr python3-pyparsing"
-[ "${1:-}" != machine ] || packages="$packages qemu-system-x86 e2fsprogs openssh-client"
+packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables tcpdump openssl openssh-client openssh-server ca-certificates python3-openvswitch python3-netaddr python3-pyparsing"
+[ "${1:-}" != machine ] || packages="$packages qemu-system-x86 e2fsprogs"
 
 missing=
 for p in $packages; do
@@ -33,9 +33,11 @@ apt-get install -q -y --no-install-recommends $missing
 
 # With policy-rc.d the services are not started now; they must not come up at the next boot either.
 if [ -d /run/systemd/system ]; then
-	for unit in openvswitch-switch ovn-central ovn-host ovn-ic ovn-ic-db; do
+	for p in openvswitch-switch ovn-central ovn-host ovn-ic ovn-ic-db openssh-server; do
+		unit=$p
+		[ "$p" != openssh-server ] || unit=ssh
 		case " $missing " in
-		*" $unit "*) systemctl disable "$unit" >/dev/null 2>&1 || true ;;
+		*" $p "*) systemctl disable "$unit" >/dev/null 2>&1 || true ;;
 		esac
 	done
 fi

@@ -31,7 +31,7 @@ type Config struct {
 
 	Offline  string        // directory, capture, archive or database file to read instead of anything live
 	Saved    *archive.Tree // what Offline would open, if already open: the Cluster closes it
-	NodeExec string        // command prefix that reaches another node, with {hostname} in it
+	Way      node.Way      // to other nodes; nil: there is none
 	OwnZone  bool          // leave the zones of other nodes closed until OpenZones
 	HostRoot string        // the host's root as seen from a debug container
 	// DatabasesOnly reads the databases of the nodes without the rest of their state, until somebody asks for it.

@@ -31,22 +31,6 @@ var (
 	southbound = central{"OVN_Southbound", "--sb", "OVN_SB_DB", "ovn-remote", "ovnsb_db.sock", func(c Config) string { return c.SB }}
 )
 
-// Where distributions keep their run directories.
-var (
-	ovsDirs = []string{
-		"/var/run/openvswitch", "/run/openvswitch",
-		"/var/snap/microovn/common/run/switch",
-		"/var/snap/openstack-hypervisor/common/run/openvswitch",
-	}
-	ovnDirs = []string{
-		"/var/run/ovn", "/run/ovn",
-		"/var/run/ovn-ic",
-		"/var/snap/microovn/common/run/ovn", "/var/snap/microovn/common/run/central",
-		"/var/snap/openstack-hypervisor/common/run/ovn",
-		"/var/run/openvswitch", "/run/openvswitch", // where ovn-kubernetes' charts mount it from
-	}
-)
-
 // A finder looks for what the Config does not name.
 type finder struct{ Config }
 
@@ -66,7 +50,7 @@ func (f *finder) vswitch() (place, bool) {
 		path, unix := strings.CutPrefix(f.OVS, "unix:")
 		return place{dir: filepath.Dir(path), root: f.HostRoot, remote: f.OVS, far: !unix}, true
 	}
-	dirs := ovsDirs
+	dirs := node.OVSRunDirs
 	if dir := f.runDir("OVS_RUNDIR"); dir != "" {
 		dirs = []string{dir}
 	}
@@ -101,7 +85,7 @@ func (f *finder) ovnDir() string {
 		return f.host(dir)
 	}
 	for _, root := range append([]string{f.HostRoot}, f.rootsOf("ovn-controller")...) {
-		for _, dir := range ovnDirs {
+		for _, dir := range node.OVNRunDirs {
 			dir := node.Resolve(root, dir)
 			if matches, _ := filepath.Glob(filepath.Join(dir, "ovn-controller.*")); len(matches) > 0 {
 				return dir
@@ -130,7 +114,7 @@ func (f *finder) central() string {
 		return ""
 	}
 	for _, root := range append([]string{f.HostRoot}, f.rootsOf("ovn-northd")...) {
-		for _, dir := range ovnDirs {
+		for _, dir := range node.OVNRunDirs {
 			if dir := node.Resolve(root, dir); has(dir) {
 				return dir
 			}
@@ -203,13 +187,13 @@ func (f *finder) remote(which central, local func() *system) string {
 		// A host's own value overrides the common one.
 		return f.below(cmp.Or(s.id(which.key+"-"+s.id("system-id")), s.id(which.key)))
 	}
-	for _, dir := range ovnDirs {
+	for _, dir := range node.OVNRunDirs {
 		if path := f.host(dir, which.socket); exists(path) {
 			return "unix:" + path
 		}
 	}
 	for _, root := range f.rootsOf("ovsdb-server", "ovn-northd", "ovn-controller") {
-		for _, dir := range ovnDirs {
+		for _, dir := range node.OVNRunDirs {
 			if path := node.Resolve(root, filepath.Join(dir, which.socket)); exists(path) {
 				return "unix:" + path
 			}

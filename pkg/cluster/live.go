@@ -246,12 +246,15 @@ func chassisNodes(zone *Zone, rows []sb.ChassisIdentity) []*Node {
 
 // otherHost returns how to read a node other than the local one; far means there is no way to reach it.
 func otherHost(config Config, name, hostname string) (h node.Host, far bool) {
-	if config.NodeExec == "" {
+	if config.Way == nil {
 		return node.Unreachable(name, errors.New("it is another host")), true
 	}
-	h, err := node.Remote(node.RemoteConfig{Name: name, Hostname: hostname, Prefix: config.NodeExec, Timeout: config.Timeout, DatabaseFirst: config.DatabasesOnly})
+	h, err := config.Way.Host(name, hostname, config.Timeout)
 	if err != nil {
 		return node.Unreachable(name, err), false
+	}
+	if config.DatabasesOnly {
+		node.DatabaseFirst(h)
 	}
 	return h, false
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
 // On a node nothing needs to be said.
@@ -134,7 +136,7 @@ func TestStoppedServers(t *testing.T) {
 
 // Every other node is read behind the prefix; the local one is not.
 func TestNodeExec(t *testing.T) {
-	s := openOn(t, "node1", Config{NodeExec: nodeExec()})
+	s := openOn(t, "node1", Config{Way: node.Prefix(nodeExec())})
 	if len(s.Problems) > 0 || !slices.Equal(s.Source.Nodes, []string{"node1", "node2", "node3"}) {
 		t.Fatalf("%+v", s)
 	}
@@ -143,7 +145,7 @@ func TestNodeExec(t *testing.T) {
 			t.Errorf("%+v", n)
 		}
 	}
-	s = openOn(t, "fab", Config{NB: hosts.NB(), SB: hosts.SB(), NodeExec: nodeExec()})
+	s = openOn(t, "fab", Config{NB: hosts.NB(), SB: hosts.SB(), Way: node.Prefix(nodeExec())})
 	if len(s.Problems) > 0 || !slices.Equal(s.Source.Nodes, []string{"node1", "node2", "node3"}) {
 		t.Errorf("from elsewhere: %+v", s)
 	}
@@ -156,7 +158,7 @@ func TestForeignChassis(t *testing.T) {
 			"--", "create", "chassis", "name="+c.name, "hostname="+c.name, "encaps=@e", c.what)
 		t.Cleanup(func() { enter(t, "central", "ovn-sbctl", "chassis-del", c.name) })
 	}
-	s := openOn(t, "node1", Config{NodeExec: nodeExec()})
+	s := openOn(t, "node1", Config{Way: node.Prefix(nodeExec())})
 	if len(s.Problems) != 1 || !slices.Equal(s.Source.Nodes, []string{"node1", "node2", "node3"}) {
 		t.Errorf("%+v", s)
 	}
@@ -178,7 +180,7 @@ func TestHostileChassis(t *testing.T) {
 	if err := os.WriteFile(prefix, []byte("#!/bin/sh\neval \"$1\"\nshift\nexec \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s := openOn(t, "node1", Config{NodeExec: prefix + " {hostname}", Timeout: 2 * time.Second})
+	s := openOn(t, "node1", Config{Way: node.Prefix(prefix + " {hostname}"), Timeout: 2 * time.Second})
 	if _, err := os.Stat(touched); err == nil {
 		t.Error("a hostname was run as a command")
 	}
@@ -202,7 +204,7 @@ func TestNodeExecHangs(t *testing.T) {
 	if err := os.WriteFile(prefix, []byte("#!/bin/sh\n[ $1 = node2 ] && exec "+filepath.Join(hosts.Dir, "enter")+" \"$@\"\nsleep 60\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s := openOn(t, "fab", Config{NB: hosts.NB(), SB: hosts.SB(), NodeExec: prefix + " {hostname}", Timeout: 2 * time.Second})
+	s := openOn(t, "fab", Config{NB: hosts.NB(), SB: hosts.SB(), Way: node.Prefix(prefix + " {hostname}"), Timeout: 2 * time.Second})
 	if !slices.Equal(s.Source.Nodes, []string{"node2"}) || len(s.Problems) != 2 || s.Gathered > 3500*time.Millisecond {
 		t.Errorf("%+v", s)
 	}
@@ -236,7 +238,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 	defer silent.Close() //nolint:errcheck // of a test
 	broken := config
-	broken.SB, broken.NodeExec, broken.Timeout = "unix:"+silent.Addr().String(), "sleep {hostname}", 100*time.Millisecond
+	broken.SB, broken.Way, broken.Timeout = "unix:"+silent.Addr().String(), node.Prefix("sleep {hostname}"), 100*time.Millisecond
 	once(config) // what is opened once for all
 	files, goroutines := count()
 	for range 10 {

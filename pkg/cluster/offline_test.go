@@ -45,7 +45,7 @@ func live(t *testing.T) Config {
 		name, value, _ := strings.Cut(v, "=")
 		t.Setenv(name, value)
 	}
-	return Config{NB: hosts.NB(), SB: hosts.SB(), NodeExec: nodeExec()}
+	return Config{NB: hosts.NB(), SB: hosts.SB(), Way: node.Prefix(nodeExec())}
 }
 
 type rows struct {

@@ -24,14 +24,6 @@ type Databases struct {
 	client bool // ovsdb-client is installed there
 }
 
-// ovnSockets are the directories in which OVN's database servers listen, besides $OVN_RUNDIR.
-var ovnSockets = []string{
-	"/var/run/ovn", "/run/ovn", "/var/run/ovn-ic",
-	"/var/snap/microovn/common/run/ovn", "/var/snap/microovn/common/run/central",
-	"/var/snap/openstack-hypervisor/common/run/ovn",
-	"/var/run/openvswitch", "/run/openvswitch",
-}
-
 // databasesScript prints what leads to the databases: their sockets, and what the node's Open_vSwitch names.
 const databasesScript = `
 sockets() {
@@ -40,10 +32,10 @@ sockets() {
 	done
 	return 0
 }
-client() { command -v ovsdb-client; }
+client() { command -v "${S}ovsdb-client"; }
 part sockets sockets
 part client client
-part named $T ovsdb-client dump -f json "unix:$ovs/db.sock" Open_vSwitch Open_vSwitch _uuid external_ids
+part named $T ${S}ovsdb-client dump -f json "unix:$ovs/db.sock" Open_vSwitch Open_vSwitch _uuid external_ids
 `
 
 // FindDatabases looks for the OVN databases that serve a node, on that node: it must be behind a command prefix.
@@ -55,7 +47,7 @@ func FindDatabases(ctx context.Context, h Host) (*Databases, error) {
 	if !ok {
 		return nil, fmt.Errorf("node %s: %w", h.Name(), unavailable("no way to reach its databases"))
 	}
-	script := strings.Replace(databasesScript, "DIRS", strings.Join(ovnSockets, " "), 1)
+	script := strings.Replace(databasesScript, "DIRS", strings.Join(OVNRunDirs, " "), 1)
 	parts, err := r.shells.run(ctx, relayScript()+script, r.Timeout/2, r.Timeout)
 	if err != nil {
 		return nil, r.fail(err)
@@ -147,7 +139,7 @@ func (r *remote) copyOf(ctx context.Context, name, socket string) (*Copy, error)
 	if !socketPath.Get().MatchString(socket) {
 		return nil, r.fail(fmt.Errorf("%q is not used as the path of a socket", socket))
 	}
-	script := fmt.Sprintf("part backup $T ovsdb-client backup %s %s\n", shellQuote("unix:"+socket), shellQuote(name))
+	script := fmt.Sprintf("part backup $T ${S}ovsdb-client backup %s %s\n", shellQuote("unix:"+socket), shellQuote(name))
 	patience := max(r.Timeout, copyTime)
 	read := time.Now()
 	parts, err := r.shells.run(ctx, script, patience, patience)

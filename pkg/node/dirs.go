@@ -16,6 +16,23 @@ type Dirs struct {
 	Etc    string `json:"etc"`    // /etc
 }
 
+// OVSRunDirs are where Open vSwitch's daemons keep their sockets, by distribution.
+var OVSRunDirs = []string{
+	DefaultOVSRunDir, "/run/openvswitch",
+	"/var/snap/microovn/common/run/switch", "/var/snap/openstack-hypervisor/common/run/openvswitch",
+	"/usr/local/var/run/openvswitch", // devstack, built from source
+}
+
+// OVNRunDirs are where OVN's daemons and databases keep their sockets, by distribution.
+var OVNRunDirs = []string{
+	DefaultOVNRunDir, "/run/ovn", "/var/run/ovn-ic",
+	"/var/snap/microovn/common/run/ovn", "/var/snap/microovn/common/run/central",
+	"/var/snap/openstack-hypervisor/common/run/ovn",
+	"/usr/local/var/run/ovn",
+	"/var/lib/openvswitch/ovn",           // what is /run/ovn in TripleO's containers
+	DefaultOVSRunDir, "/run/openvswitch", // what is /run/ovn in ovn-kubernetes' pods
+}
+
 // A dirPlace is one of the Dirs: the daemons' environment variable that names it, and its default places. The
 // first place with one of the files wins, else the first that exists, else the first.
 type dirPlace struct {
@@ -26,10 +43,7 @@ type dirPlace struct {
 }
 
 var dirPlaces = []dirPlace{
-	{func(d *Dirs) *string { return &d.OVSRun }, "OVS_RUNDIR", []string{"db.sock"}, []string{
-		DefaultOVSRunDir, "/run/openvswitch",
-		"/var/snap/microovn/common/run/switch", "/var/snap/openstack-hypervisor/common/run/openvswitch",
-	}},
+	{func(d *Dirs) *string { return &d.OVSRun }, "OVS_RUNDIR", []string{"db.sock"}, OVSRunDirs},
 	{func(d *Dirs) *string { return &d.OVSLog }, "OVS_LOGDIR", []string{"ovs-vswitchd.log", "ovsdb-server.log"}, []string{
 		"/var/log/openvswitch", "/var/log/kolla/openvswitch",
 		"/var/snap/microovn/common/logs", "/var/snap/openstack-hypervisor/common/log/openvswitch", "/usr/local/var/log/openvswitch",
@@ -38,10 +52,7 @@ var dirPlaces = []dirPlace{
 		"/etc/openvswitch", "/var/lib/openvswitch", "/etc/origin/openvswitch",
 		"/var/snap/microovn/common/data/switch/db", "/var/snap/openstack-hypervisor/common/etc/openvswitch", "/usr/local/etc/openvswitch",
 	}},
-	{func(d *Dirs) *string { return &d.OVNRun }, "OVN_RUNDIR", []string{"ovn-controller.pid", "ovn-northd.pid", "ovnnb_db.ctl", "ovnsb_db.ctl"}, []string{
-		DefaultOVNRunDir, "/run/ovn", "/var/run/ovn-ic",
-		"/var/snap/microovn/common/run/ovn", "/var/snap/microovn/common/run/central", "/var/snap/openstack-hypervisor/common/run/ovn",
-	}},
+	{func(d *Dirs) *string { return &d.OVNRun }, "OVN_RUNDIR", []string{"ovn-controller.pid", "ovn-northd.pid", "ovnnb_db.ctl", "ovnsb_db.ctl"}, OVNRunDirs},
 	{func(d *Dirs) *string { return &d.OVNLog }, "OVN_LOGDIR", []string{"ovn-controller.log", "ovn-northd.log", "ovsdb-server-nb.log", "ovsdb-server-sb.log"}, []string{
 		"/var/log/ovn", "/var/log/kolla/openvswitch", "/var/log/ovn-kubernetes",
 		"/var/snap/microovn/common/logs", "/var/snap/openstack-hypervisor/common/log/ovn", "/usr/local/var/log/ovn",

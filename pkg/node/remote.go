@@ -23,6 +23,7 @@ type RemoteConfig struct {
 	// Prefix is the command in front of sh, "ssh {hostname}". It is split into words as a shell would, but no
 	// local shell sees it.
 	Prefix  string
+	Via     string        // what to call the prefix; empty: as it is
 	Timeout time.Duration // per round trip; 5 s
 	// DatabaseFirst reads the database without the rest of the node's state, for those who ask for nothing else.
 	DatabaseFirst bool
@@ -68,12 +69,25 @@ func Remote(c RemoteConfig) (Host, error) {
 	return &remote{RemoteConfig: c, words: words, shells: newShells(words)}, nil
 }
 
-func (r *remote) Name() string   { return r.RemoteConfig.Name }
-func (r *remote) Origin() string { return "node-exec: " + strings.Join(r.words, " ") }
+func (r *remote) Name() string { return r.RemoteConfig.Name }
+
+func (r *remote) Origin() string {
+	if r.Via != "" {
+		return "via " + r.Via + ": " + r.Hostname
+	}
+	return "node-exec: " + strings.Join(r.words, " ")
+}
+
+// DatabaseFirst has a node on another host read its database without the rest of its state, as [RemoteConfig] has it.
+func DatabaseFirst(h Host) {
+	if r, ok := h.(*remote); ok {
+		r.DatabaseFirst = true
+	}
+}
 
 // databaseScript reads the node's database.
 const databaseScript = `
-part ` + databasePart + ` $T ovsdb-client dump -f json "unix:$ovs/db.sock" Open_vSwitch
+part ` + databasePart + ` $T ${S}ovsdb-client dump -f json "unix:$ovs/db.sock" Open_vSwitch
 `
 
 const databasePart = "conf"
@@ -191,7 +205,7 @@ func (r *remote) Control(ctx context.Context, daemon, command string, args ...st
 control() {
 	s=$(ctl %[1]s %[2]s) || { echo "no control socket in" %[2]s >&2; return 3; }
 	for a in ovs-appctl ovn-appctl; do
-		command -v $a >/dev/null 2>&1 && { "$a" -T "$SECONDS_EACH" -t "$s" "$@"; return; }
+		command -v "$S$a" >/dev/null 2>&1 && { "$S$a" -T "$SECONDS_EACH" -t "$s" "$@"; return; }
 	done
 	return 127
 }
@@ -231,7 +245,7 @@ func (r *remote) Dump(ctx context.Context, bridge string, kind DumpKind) (string
 		return "", err
 	}
 	args := ofctlArgs(kind, "")
-	script := fmt.Sprintf("part dump $T ovs-ofctl %s \"unix:$ovs/\"%s\n", strings.Join(args[:len(args)-1], " "), shellQuote(bridge+".mgmt"))
+	script := fmt.Sprintf("part dump $T ${S}ovs-ofctl %s \"unix:$ovs/\"%s\n", strings.Join(args[:len(args)-1], " "), shellQuote(bridge+".mgmt"))
 	p, err := r.ask(ctx, "ovs-vswitchd", "dump", script)
 	if err == nil {
 		err = r.explain(p, "ovs-ofctl")

@@ -58,7 +58,7 @@ func (r *remote) Dirs(ctx context.Context) (Dirs, error) {
 // daemonsScript queries all control sockets in parallel, for half the script's time; each line is written at once.
 const daemonsScript = `
 ask() {
-	for a in ovs-appctl ovn-appctl ''; do command -v "$a" >/dev/null 2>&1 && break; done
+	for a in "${S}ovs-appctl" "${S}ovn-appctl" ''; do command -v "$a" >/dev/null 2>&1 && break; done
 	[ -n "$a" ] || { printf 'socket\0379\037%s\037\n' "$1"; return; }
 	e=$("$a" -T "$(((SECONDS_EACH + 1) / 2))" -t "$1" version 2>&1); c=$?
 	which=head; [ $c = 0 ] || which=tail # the reason stands last

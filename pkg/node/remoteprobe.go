@@ -242,7 +242,7 @@ func (r *remote) PacketOut(ctx context.Context, bridge string, frames []Outgoing
 	var script strings.Builder
 	script.WriteString("out() {\n")
 	for _, f := range frames {
-		fmt.Fprintf(&script, "$T ovs-ofctl -O %s packet-out \"unix:$ovs/\"%s %s || return\n", ofctlVersions, shellQuote(bridge+".mgmt"), shellQuote(f.packetOut()))
+		fmt.Fprintf(&script, "$T ${S}ovs-ofctl -O %s packet-out \"unix:$ovs/\"%s %s || return\n", ofctlVersions, shellQuote(bridge+".mgmt"), shellQuote(f.packetOut()))
 	}
 	script.WriteString("}\npart out out\n")
 	parts, err := r.shells.run(ctx, script.String(), r.Timeout, r.Timeout+time.Duration(len(frames))*100*time.Millisecond)

@@ -61,11 +61,15 @@ type part struct {
 	code int
 }
 
-// preamble defines what the scripts use. part NAME COMMAND… runs a command and frames its output, exit status and
-// stderr. A script is a function, read before anything runs: no command can consume the rest of it.
-const preamble = `
+// snapPrefix is what MicroOVN's snap puts before the names of the daemons' programs.
+const snapPrefix = "/snap/bin/microovn."
+
+// preamble defines what the scripts use. $S stands before the names of the daemons' programs. part NAME COMMAND… runs a
+// command and frames its output, exit status and stderr. A script is a function, read before anything runs: no command can consume the rest of it.
+var preamble = strings.NewReplacer("OVSDIRS", strings.Join(OVSRunDirs, " "), "OVNDIRS", strings.Join(OVNRunDirs, " "), "SNAP", snapPrefix).Replace(`
 PATH=${P0:=$PATH}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin; LC_ALL=C; export PATH LC_ALL
 T=; command -v timeout >/dev/null 2>&1 && T="timeout $SECONDS_EACH"
+S=; command -v ovs-appctl >/dev/null 2>&1 || { [ -x SNAPovs-appctl ] && S=SNAP; }
 part() {
 	n=$1; shift
 	printf '%s begin %s\n' "$B" "$n"
@@ -88,13 +92,9 @@ ctl() { # the control socket of a daemon: ctl DAEMON DIR
 	done
 	return 1
 }
-if [ -n "$OVS_RUNDIR" ]; then ovs=$OVS_RUNDIR; else
-	ovs=$(rundir db.sock /var/run/openvswitch /run/openvswitch /var/snap/microovn/common/run/switch /var/snap/openstack-hypervisor/common/run/openvswitch)
-fi
-if [ -n "$OVN_RUNDIR" ]; then ovn=$OVN_RUNDIR; else
-	ovn=$(rundir 'ovn-controller.*' /var/run/ovn /run/ovn /var/run/ovn-ic /var/snap/microovn/common/run/ovn /var/snap/openstack-hypervisor/common/run/ovn /var/run/openvswitch)
-fi
-`
+if [ -n "$OVS_RUNDIR" ]; then ovs=$OVS_RUNDIR; else ovs=$(rundir db.sock OVSDIRS); fi
+if [ -n "$OVN_RUNDIR" ]; then ovn=$OVN_RUNDIR; else ovn=$(rundir 'ovn-controller.*' OVNDIRS); fi
+`)
 
 // parseParts parses the frames of the preamble's part function.
 func parseParts(b []byte, boundary string) map[string]part {

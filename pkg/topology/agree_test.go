@@ -15,6 +15,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
@@ -60,7 +61,7 @@ func agreement(t *testing.T, wanted lab.Topology, release string) {
 func openLab(ctx context.Context, t *testing.T, l *lab.Lab) *topology.Graph {
 	t.Helper()
 	return open(ctx, t, cluster.Config{
-		NB: l.NB(), SB: l.SB(), NodeExec: filepath.Join(l.Dir, "enter") + " {hostname}", Timeout: 20 * time.Second,
+		NB: l.NB(), SB: l.SB(), Way: node.Prefix(filepath.Join(l.Dir, "enter") + " {hostname}"), Timeout: 20 * time.Second,
 	})
 }
 

@@ -29,6 +29,11 @@ type OpenvSwitchIDs struct {
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
 
+// Versions is a row of Open_vSwitch with the version of its schema.
+type Versions struct {
+	DBVersion ovsdb.Set[string] `ovsdb:"db_version"`
+}
+
 // Manager is a row of Manager, ovs-vswitchd.conf.db(5): an address on which the server listens
 // or which it connects to.
 type Manager struct {

@@ -13,6 +13,7 @@ func (Manager) Table() string        { return "Manager" }
 func (Mirror) Table() string         { return "Mirror" }
 func (OpenvSwitch) Table() string    { return "Open_vSwitch" }
 func (OpenvSwitchIDs) Table() string { return "Open_vSwitch" }
+func (Versions) Table() string       { return "Open_vSwitch" }
 func (PortBrief) Table() string      { return "Port" }
 func (QoS) Table() string            { return "QoS" }
 func (Queue) Table() string          { return "Queue" }
