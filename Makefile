@@ -15,7 +15,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Tests that need root, Open vSwitch or OVN have the build tag lab: without the tag they do not exist, with it they never skip.
 COMMA := ,
-TAGS := lab,releases,machine,gendocs,failpoints
+TAGS := lab,releases,machine,gendocs,failpoints,kubernetes
 GOTEST := go test -count=1 -tags lab $(if $(SUDO),-exec "$(SUDO) --preserve-env env PATH=$$PATH")
 MACHINE := $(subst -tags lab,-tags machine,$(GOTEST)) ./internal/lab/machine
 RELEASES := $(subst -tags lab,-tags lab$(COMMA)releases -run '^TestReleases',$(GOTEST))
@@ -45,6 +45,10 @@ help: ## this list
 build: ## bin/ovnctl, static
 	CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)' -o bin/ovnctl ./cmd/ovnctl
 	@! ldd bin/ovnctl >/dev/null 2>&1 || { echo 'bin/ovnctl: linked dynamically' >&2; exit 1; }
+
+.PHONY: plugin
+plugin: ## bin/kubectl-ovnctl, the same with access to Kubernetes
+	CGO_ENABLED=0 go build -buildvcs=false -trimpath -tags kubernetes -ldflags '$(LDFLAGS)' -o bin/kubectl-ovnctl ./cmd/ovnctl
 
 .PHONY: install-lab
 install-lab:
@@ -109,6 +113,12 @@ test-all: unit test test-releases ## test, releases, many seeds, a short fuzz
 test-bridges: install-lab ## BRIDGES=N: drawn bridges, their flows simulated and traced by three releases of Open vSwitch
 	OVNCTL_BRIDGES=$(or $(BRIDGES),5000) $(GOTEST) -timeout 6h -v -run '^TestBridges$$' ./pkg/trace/ovssim
 	OVNCTL_BRIDGES=$(or $(BRIDGES),5000) $(subst -tags lab,-tags lab$(COMMA)releases,$(GOTEST)) -timeout 6h -v -run '^TestReleasesBridges$$' ./pkg/trace/ovssim
+
+# The API server is built from its module into the user's cache folder: ten minutes of two processors, once.
+.PHONY: test-kubernetes
+test-kubernetes: ## from a laptop: a real API server, of Kubernetes, beside the lab
+	$(SUDO) sh internal/lab/install.sh kubernetes </dev/null
+	$(subst -tags lab,-tags lab$(COMMA)kubernetes,$(GOTEST)) -timeout 60m -run '^TestKubernetes' ./cmd/ovnctl
 
 # A machine of its own under QEMU: the kernel datapath, systemd, reboots.
 .PHONY: install-machine

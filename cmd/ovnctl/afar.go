@@ -41,7 +41,7 @@ var machines = map[string][]string{
 
 // keptHere are the flags that say how to get to the deployment from here, and do not hold on another node.
 var keptHere = []string{
-	"nb", "sb", "ovs", "private-key", "certificate", "ca-cert", "ssl-server-name", "node-exec", "via", "node", "host-root", "record", "offline", "color", "parallel", "memory",
+	"nb", "sb", "ovs", "private-key", "certificate", "ca-cert", "ssl-server-name", "node-exec", "via", "context", "kubeconfig", "node", "host-root", "record", "offline", "color", "parallel", "memory",
 }
 
 // elsewhere runs a command that repairs a node on that node, if that is another one than this: then done is true, and err

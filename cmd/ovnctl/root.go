@@ -56,6 +56,7 @@ type options struct {
 	offline      string
 	nodeExec     string
 	via          string
+	kubernetes   kubeFlags
 	way          node.Way // to other nodes, by --node-exec or --via; nil: there is none
 	hostRoot     string
 	record       string
@@ -229,6 +230,8 @@ var otherFlags = map[string]string{
 	"namespace":      "the namespace is part of the name: shop/client, or pod/client where only one has it",
 	"A":              "all namespaces are read: name a namespace as shop/",
 	"all-namespaces": "all namespaces are read: name a namespace as shop/",
+	"context":        "kubectl ovnctl is ovnctl with kubectl's flags; ovnctl itself takes --via kubectl",
+	"kubeconfig":     "kubectl ovnctl is ovnctl with kubectl's flags; ovnctl itself takes --via kubectl",
 	"l":              "ovnctl get KIND -l KEY=VALUE and ovnctl reach label:KEY=VALUE TO select by label",
 	"selector":       "ovnctl get KIND -l KEY=VALUE and ovnctl reach label:KEY=VALUE TO select by label",
 }
@@ -289,6 +292,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.offline, "offline", "", "read a capture, archive, directory or database file at this `path` instead of a live deployment; demo is one in the program, see ovnctl demo")
 	f.StringVar(&o.nodeExec, "node-exec", "", "command `prefix` that runs a command on another node, as 'ssh {hostname}'")
 	f.StringVar(&o.via, "via", "", "ready `way` to other nodes: "+strings.Join(presetNames(), ", "))
+	o.kubernetes.addFlags(f)
 	f.StringVar(&o.hostRoot, "host-root", "", "`directory` under which the host's file system is mounted")
 	f.StringVar(&o.record, "record", "", "also save the replies of the nodes in `directory`, for --offline")
 	f.StringVarP(&o.output, "output", "o", "", "output `format`")
@@ -317,7 +321,7 @@ func (o *options) prepare(flags *pflag.FlagSet) error {
 	}
 	against := flags.Lookup("against")
 	alsoLive := against != nil && against.Value.String() == live
-	for _, name := range []string{"nb", "sb", "ovs", "node-exec", "via"} {
+	for _, name := range []string{"nb", "sb", "ovs", "node-exec", "via", "context", "kubeconfig"} {
 		if o.offline != "" && flags.Changed(name) && !alsoLive {
 			return fmt.Errorf("--offline reads saved data and --%s names a live source: give one of the two", name)
 		}
@@ -402,6 +406,13 @@ func (o *options) openBroken(ctx context.Context) (*cluster.Cluster, error) {
 }
 
 func (o *options) openWith(ctx context.Context, config cluster.Config) (*cluster.Cluster, error) {
+	if o.way == nil && o.offline == "" {
+		way, err := o.kubernetes.way(o)
+		if err != nil {
+			return nil, unknownError{err}
+		}
+		o.way = way
+	}
 	config.NB, config.SB, config.OVS, config.TLS, config.NoLeaderOnly = o.nb, o.sb, o.ovs, o.tls, o.noLeaderOnly
 	config.Offline, config.Way, config.HostRoot, config.Timeout, config.Record = o.offline, o.way, o.hostRoot, o.timeout, o.record
 	config.MaxReply = o.maxReply
@@ -436,17 +447,20 @@ func (o *options) sameSource(command string) string {
 	return o.withSource(command)
 }
 
+// A sourceFlag is a flag that names what to read, and its value.
+type sourceFlag struct{ name, value string }
+
 func (o *options) withSource(command string) string {
 	rest, ok := strings.CutPrefix(command, "ovnctl ")
 	if !ok {
 		return command
 	}
-	words := []string{"ovnctl"}
-	for _, flag := range []struct{ name, value string }{
+	words := strings.Fields(calledAs(os.Args[0]))
+	for _, flag := range append([]sourceFlag{
 		{"--offline", o.offline}, {"--nb", o.nb}, {"--sb", o.sb}, {"--ovs", o.ovs}, {"--private-key", o.tls.PrivateKey},
 		{"--certificate", o.tls.Certificate}, {"--ca-cert", o.tls.CACert}, {"--ssl-server-name", o.tls.ServerName},
 		{"--node-exec", o.nodeExec}, {"--via", o.via}, {"--host-root", o.hostRoot},
-	} {
+	}, o.kubernetes.source()...) {
 		if flag.value != "" && !strings.Contains(rest, flag.name) {
 			words = append(words, flag.name, flag.value)
 		}

@@ -1,10 +1,11 @@
 #!/bin/sh
-# install.sh [machine]: installs what a lab needs on a Debian machine, if it is missing, without starting the packaged services;
-# and what boots a machine under QEMU (package machine).
+# install.sh [machine|kubernetes]: installs what a lab needs on a Debian machine, if it is missing, without starting the packaged
+# services; and what boots a machine under QEMU (package machine), or what an API server needs (package kubernetes).
 set -eu
 
 packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables tcpdump openssl openssh-client openssh-server ca-certificates python3-openvswitch python3-netaddr python3-pyparsing"
 [ "${1:-}" != machine ] || packages="$packages qemu-system-x86 e2fsprogs"
+[ "${1:-}" != kubernetes ] || packages="$packages etcd-server kubernetes-client"
 
 missing=
 for p in $packages; do
@@ -33,8 +34,8 @@ apt-get install -q -y --no-install-recommends $missing
 
 # With policy-rc.d the services are not started now; they must not come up at the next boot either.
 if [ -d /run/systemd/system ]; then
-	for p in openvswitch-switch ovn-central ovn-host ovn-ic ovn-ic-db openssh-server; do
-		unit=$p
+	for p in openvswitch-switch ovn-central ovn-host ovn-ic ovn-ic-db etcd-server openssh-server; do
+		unit=${p%-server}
 		[ "$p" != openssh-server ] || unit=ssh
 		case " $missing " in
 		*" $p "*) systemctl disable "$unit" >/dev/null 2>&1 || true ;;

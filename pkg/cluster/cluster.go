@@ -196,6 +196,8 @@ func Open(ctx context.Context, config Config) (*Cluster, error) {
 	open := c.openLive
 	if config.Offline != "" || config.Saved != nil {
 		open = c.openOffline
+	} else if _, listed := config.Way.(node.Lister); listed && config.NB == "" && config.SB == "" && config.OVS == "" {
+		open = c.openListed
 	}
 	if err := open(ctx, config); err != nil {
 		_ = c.Close()
@@ -492,10 +494,24 @@ func problem(what, where string, err error) Problem {
 	if p.Next != "" {
 		return p
 	}
+	if p.Next = hintOf(err); p.Next != "" {
+		return p
+	}
 	if flag := flags[what]; flag != "" {
 		p.Next = "name another server with " + flag
 	}
 	return p
+}
+
+// hintOf returns what an error itself says to try.
+func hintOf(err error) string {
+	if e, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		return e.Hint()
+	}
+	return ""
 }
 
 var flags = map[string]string{northbound.name: northbound.flag, southbound.name: southbound.flag, "Open_vSwitch": "--ovs"}

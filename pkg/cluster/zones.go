@@ -63,6 +63,9 @@ func (c *Cluster) OpenZones(ctx context.Context, nodes ...*Node) {
 				errs[i] = fmt.Errorf("not reached in time: %w", ctx.Err())
 			} else {
 				zones[i], errs[i] = c.openZone(ctx, n)
+				if errs[i] == nil {
+					errs[i] = zones[i].knows(n)
+				}
 			}
 			return nil
 		})
@@ -94,7 +97,9 @@ func (c *Cluster) join(zone *Zone, from *Node) {
 	for _, z := range c.Zones {
 		if z.id != "" && z.id == zone.id {
 			_ = zone.close()
-			c.reached(from, z)
+			if from.way != nil {
+				c.reached(from, z)
+			}
 			return
 		}
 	}
@@ -112,6 +117,9 @@ func (c *Cluster) join(zone *Zone, from *Node) {
 	}
 	for _, n := range chassisNodes(zone, zone.Chassis) {
 		known := c.Node(n.SystemID)
+		if known == nil {
+			known = c.listed(n.hostname)
+		}
 		switch {
 		case n.remote:
 		case known == nil: // the other zones know the gateways only
@@ -119,9 +127,25 @@ func (c *Cluster) join(zone *Zone, from *Node) {
 			c.keepHost(n)
 			c.Hosts = append(c.Hosts, n)
 		case known.way != nil:
+			known.SystemID = n.SystemID
 			c.reached(known, zone)
 		}
 	}
+}
+
+// listed returns the node with a hostname of which nothing is known but that it is there; nil if there is none.
+func (c *Cluster) listed(hostname string) *Node {
+	for _, n := range c.Hosts {
+		if n.SystemID == "" && n.way != nil && sameHost(n.hostname, hostname) {
+			return n
+		}
+	}
+	return nil
+}
+
+// sameHost reports whether two names are of one host: one may lack the domain.
+func sameHost(a, b string) bool {
+	return a != "" && b != "" && (a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+"."))
 }
 
 // reached makes a node one of a zone that was read.
@@ -178,12 +202,15 @@ func zoneProblem(n *Node, err error) Problem {
 		p.Where, p.Err, p.Next = e.Remote, fmt.Errorf("%s: %w", e.Database, e.Err), e.Hint
 	}
 	if p.Next == "" {
+		p.Next = hintOf(err)
+	}
+	if p.Next == "" {
 		p.Next = "try the command of --node-exec by hand with sh at its end, or give it more time with -t"
 	}
 	return p
 }
 
-// openZone opens the databases that serve a node of another zone, on that node. They must know the node as their own.
+// openZone opens the databases that serve a node of another zone, on that node.
 func (c *Cluster) openZone(ctx context.Context, n *Node) (*Zone, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*c.timeout)
 	defer cancel()
@@ -201,14 +228,22 @@ func (c *Cluster) openZone(ctx context.Context, n *Node) (*Zone, error) {
 	if err == nil {
 		err = z.identify(ctx)
 	}
-	if err == nil && !slices.ContainsFunc(z.Chassis, func(r sb.ChassisIdentity) bool { return r.Name == n.SystemID && !isRemote(r) }) {
-		err = fmt.Errorf("the Southbound at %s is not that of chassis %s (%s): does the command prefix lead to node %s?", z.SB.Origin(), n.SystemID, n.Name, n.Name)
-	}
 	if err != nil {
 		_ = z.close()
 		return nil, err
 	}
 	return z, nil
+}
+
+// knows returns an error, and closes the zone, if a node is not one of its chassis.
+func (z *Zone) knows(n *Node) error {
+	for _, r := range z.Chassis {
+		if !isRemote(r) && (r.Name == n.SystemID || n.SystemID == "" && sameHost(r.Hostname, n.hostname)) {
+			return nil
+		}
+	}
+	_ = z.close()
+	return fmt.Errorf("the Southbound at %s is not that of chassis %s (%s): does the command prefix lead to node %s?", z.SB.Origin(), n.SystemID, n.Name, n.Name)
 }
 
 // An opened database, or why it is not.

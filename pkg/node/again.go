@@ -6,7 +6,7 @@ func Again(h Host) Host {
 	case *recorder:
 		return Again(h.Host)
 	case *remote:
-		return &remote{RemoteConfig: h.RemoteConfig, words: h.words, shells: h.shells}
+		return &remote{RemoteConfig: h.RemoteConfig, shells: h.shells}
 	}
 	return h
 }

@@ -38,7 +38,8 @@ part client client
 part named $T ${S}ovsdb-client dump -f json "unix:$ovs/db.sock" Open_vSwitch Open_vSwitch _uuid external_ids
 `
 
-// FindDatabases looks for the OVN databases that serve a node, on that node: it must be behind a command prefix.
+// FindDatabases looks for the OVN databases that serve a node, on that node, which must not be this host. In a pod only sockets
+// count: the node's remotes are for programs in its network.
 func FindDatabases(ctx context.Context, h Host) (*Databases, error) {
 	if u, ok := h.(unreachable); ok {
 		return nil, u.fail()
@@ -58,13 +59,17 @@ func FindDatabases(ctx context.Context, h Host) (*Databases, error) {
 	named := namedRemotes(ctx, parts["named"].out)
 	sockets := strings.Fields(string(parts["sockets"].out))
 	find := func(key, socket string) string {
-		if remote := named.setting(key); remote != "" {
+		remote := named.setting(key)
+		if remote != "" && !r.InPod {
 			return remote
 		}
 		if i := slices.IndexFunc(sockets, func(path string) bool { return strings.HasSuffix(path, "/"+socket) }); i >= 0 {
 			return "unix:" + sockets[i]
 		}
-		return ""
+		if strings.HasPrefix(remote, "unix:") {
+			return remote
+		}
+		return "" // from within a cluster's network its addresses may be reached, but not from here
 	}
 	d.NB, d.SB = find("ovn-nb", "ovnnb_db.sock"), find("ovn-remote", "ovnsb_db.sock")
 	return d, nil

@@ -23,6 +23,9 @@ func NewErrand(h Host) (*Errand, error) {
 	case *recorder:
 		return NewErrand(h.Host)
 	case *remote:
+		if h.InPod {
+			return nil, fmt.Errorf("node %s: what runs in a pod ends with it, and could not take anything back", h.Name())
+		}
 		return &Errand{h}, nil
 	}
 	return nil, fmt.Errorf("node %s is not behind a command prefix", h.Name())
@@ -150,7 +153,7 @@ func (e *Errand) Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Wri
 	_, copied := io.Copy(stdout, s.from)
 	<-s.sh.exited
 	s.sh.out.Close()
-	if code := s.sh.cmd.ProcessState.ExitCode(); code >= 0 && code < LostStatus && copied == nil {
+	if code, ok := exitCode(s.sh.err); ok && code < LostStatus && copied == nil {
 		return code, nil
 	}
 	return 0, e.r.fail(fmt.Errorf("%w: %w", ErrLost, cmp.Or(ctx.Err(), s.sh.err, copied)))

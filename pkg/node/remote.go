@@ -23,7 +23,9 @@ type RemoteConfig struct {
 	// Prefix is the command in front of sh, "ssh {hostname}". It is split into words as a shell would, but no
 	// local shell sees it.
 	Prefix  string
-	Via     string        // what to call the prefix; empty: as it is
+	Enter   Entry         // instead of a prefix: how to start sh there
+	InPod   bool          // it is entered in a pod, which sees the node's network and sockets but not all of its files
+	From    string        // what to call the way there; empty: after the prefix
 	Timeout time.Duration // per round trip; 5 s
 	// DatabaseFirst reads the database without the rest of the node's state, for those who ask for nothing else.
 	DatabaseFirst bool
@@ -32,7 +34,6 @@ type RemoteConfig struct {
 // remote reads everything with scripts behind the prefix. One script, run once, gathers the node's snapshot.
 type remote struct {
 	RemoteConfig
-	words  []string
 	shells *shells
 	busy   gates
 
@@ -50,6 +51,25 @@ var hostnamePattern = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)
 
 // Remote is a node behind a command prefix. It runs nothing until asked. The node needs sh and the daemons' tools.
 func Remote(c RemoteConfig) (Host, error) {
+	if len(c.Hostname) > 253 || !hostnamePattern.Get().MatchString(c.Hostname) {
+		return nil, fmt.Errorf("node %s: %q is not a hostname, so it is not used in a command", c.Name, c.Hostname)
+	}
+	c.Name = cmp.Or(c.Name, c.Hostname)
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	by := c.From
+	if c.Enter == nil {
+		words, err := prefixWords(c)
+		if err != nil {
+			return nil, err
+		}
+		c.Enter, by = commandEntry(words), words[0]
+		c.From = cmp.Or(c.From, "node-exec: "+strings.Join(words, " "))
+	}
+	return &remote{RemoteConfig: c, shells: newShells(c.Enter, by)}, nil
+}
+
+// prefixWords takes apart the prefix of a node.
+func prefixWords(c RemoteConfig) ([]string, error) {
 	words, err := splitWords(c.Prefix)
 	switch {
 	case err != nil:
@@ -58,25 +78,15 @@ func Remote(c RemoteConfig) (Host, error) {
 		return nil, fmt.Errorf("command prefix %q: no {hostname} in it, every node would be the same", c.Prefix)
 	case strings.Contains(words[0], "{hostname}"):
 		return nil, fmt.Errorf("command prefix %q: its first word is the program, {hostname} must come later", c.Prefix)
-	case len(c.Hostname) > 253 || !hostnamePattern.Get().MatchString(c.Hostname):
-		return nil, fmt.Errorf("node %s: %q is not a hostname, so it is not used in a command", c.Name, c.Hostname)
 	}
 	for i := range words {
 		words[i] = strings.ReplaceAll(words[i], "{hostname}", c.Hostname)
 	}
-	c.Name = cmp.Or(c.Name, c.Hostname)
-	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
-	return &remote{RemoteConfig: c, words: words, shells: newShells(words)}, nil
+	return words, nil
 }
 
-func (r *remote) Name() string { return r.RemoteConfig.Name }
-
-func (r *remote) Origin() string {
-	if r.Via != "" {
-		return "via " + r.Via + ": " + r.Hostname
-	}
-	return "node-exec: " + strings.Join(r.words, " ")
-}
+func (r *remote) Name() string   { return r.RemoteConfig.Name }
+func (r *remote) Origin() string { return r.From }
 
 // DatabaseFirst has a node on another host read its database without the rest of its state, as [RemoteConfig] has it.
 func DatabaseFirst(h Host) {

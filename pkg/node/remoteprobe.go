@@ -93,7 +93,7 @@ func (r *remote) Listen(ctx context.Context, w Watch, see func(Frame)) (*Listeni
 
 // start starts a shell with a script that may go on reading standard input.
 func (r *remote) start(script string) (*shell, error) {
-	sh, err := startShell(r.words, nil)
+	sh, err := startShell(r.Enter, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -22,9 +20,10 @@ const (
 	shellIdle = 5 * time.Second
 )
 
-// shells run scripts behind a command prefix, reusing the shells of earlier ones.
+// shells run scripts on a node, reusing the shells of earlier ones.
 type shells struct {
-	words []string
+	enter Entry
+	by    string        // what the entry is called in errors: "ssh"
 	slots chan struct{} // one per shell that may run
 
 	mu     sync.Mutex
@@ -32,18 +31,18 @@ type shells struct {
 	closed bool
 }
 
-func newShells(words []string) *shells {
-	return &shells{words: words, slots: make(chan struct{}, maxShells)}
+func newShells(enter Entry, by string) *shells {
+	return &shells{enter: enter, by: by, slots: make(chan struct{}, maxShells)}
 }
 
 // A shell reads scripts from standard input, one after the other.
 type shell struct {
-	cmd    *exec.Cmd
+	kill   func()
 	in     *os.File
 	out    *os.File
 	said   *bounded // standard error
 	exited chan struct{}
-	err    error // of the process, once it has exited
+	err    error // of its end, once it has exited
 	used   bool
 	timer  *time.Timer // ends an idle shell
 }
@@ -55,14 +54,14 @@ func (s *shells) run(ctx context.Context, body string, each, total time.Duration
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%s: no reply in time: %w", s.words[0], ctx.Err())
+		return nil, fmt.Errorf("%s: no reply in time: %w", s.by, ctx.Err())
 	}
 	ctx, cancel := context.WithTimeout(ctx, total)
 	defer cancel()
 	for {
 		sh, err := s.take()
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.words[0], err)
+			return nil, fmt.Errorf("%s: %w", s.by, err)
 		}
 		reused := sh.used
 		parts, err := sh.run(ctx, body, each)
@@ -74,7 +73,7 @@ func (s *shells) run(ctx context.Context, body string, each, total time.Duration
 		if reused && len(parts) == 0 && ctx.Err() == nil {
 			continue // it ended while idle: take another
 		}
-		return parts, fmt.Errorf("%s: %w", s.words[0], err)
+		return parts, fmt.Errorf("%s: %w", s.by, err)
 	}
 }
 
@@ -89,7 +88,7 @@ func (s *shells) take() (*shell, error) {
 		return sh, nil
 	}
 	s.mu.Unlock()
-	return startShell(s.words, nil)
+	return startShell(s.enter, nil)
 }
 
 func (s *shells) put(sh *shell) {
@@ -129,16 +128,12 @@ func (s *shells) close() {
 	s.idle = nil
 }
 
-// startShell starts a shell behind the words. What it says on standard error is kept, and written to stderr unless that is nil.
-func startShell(words []string, stderr io.Writer) (*shell, error) {
+// startShell enters a node. What the shell says on standard error is kept, and written to stderr unless that is nil.
+func startShell(enter Entry, stderr io.Writer) (*shell, error) {
 	sh := &shell{said: &bounded{limit: 4096}, exited: make(chan struct{})}
-	sh.cmd = exec.Command(words[0], append(words[1:len(words):len(words)], "sh")...)
-	// A session of its own: the command cannot prompt on the terminal, and everything it started ends with it.
-	sh.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	sh.cmd.WaitDelay = time.Second
-	sh.cmd.Stderr = sh.said
+	said := io.Writer(sh.said)
 	if stderr != nil {
-		sh.cmd.Stderr = io.MultiWriter(sh.said, stderr)
+		said = io.MultiWriter(sh.said, stderr)
 	}
 	// Our own pipes: the output must survive the command's end.
 	stdin, in, err := os.Pipe()
@@ -151,17 +146,17 @@ func startShell(words []string, stderr io.Writer) (*shell, error) {
 		in.Close()
 		return nil, err
 	}
-	sh.cmd.Stdin, sh.cmd.Stdout, sh.in, sh.out = stdin, stdout, in, out
-	err = sh.cmd.Start()
-	stdin.Close()
-	stdout.Close()
+	session, err := enter(stdin, stdout, said)
 	if err != nil {
+		stdin.Close()
+		stdout.Close()
 		in.Close()
 		out.Close()
 		return nil, err
 	}
+	sh.kill, sh.in, sh.out = session.Kill, in, out
 	go func() {
-		sh.err = sh.cmd.Wait()
+		sh.err = session.Wait()
 		close(sh.exited)
 	}()
 	return sh, nil
@@ -169,7 +164,7 @@ func startShell(words []string, stderr io.Writer) (*shell, error) {
 
 // end ends a shell and everything it started.
 func (sh *shell) end() {
-	_ = syscall.Kill(-sh.cmd.Process.Pid, syscall.SIGKILL)
+	sh.kill()
 	sh.in.Close()
 	sh.out.Close()
 }
@@ -179,7 +174,7 @@ func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[
 	boundary := rand.Text()
 	script := fmt.Sprintf("main() {\nB=%s\nSECONDS_EACH=%d\n%s%s}\nmain\nprintf '%%s done\\n' %[1]s\n", boundary, max(1, int(each/time.Second)), preamble, body)
 	stop := context.AfterFunc(ctx, func() { // reading and writing end with it
-		_ = syscall.Kill(-sh.cmd.Process.Pid, syscall.SIGKILL)
+		sh.kill()
 		_ = sh.out.SetReadDeadline(time.Unix(1, 0))
 		_ = sh.in.SetWriteDeadline(time.Unix(1, 0))
 	})

@@ -94,9 +94,9 @@ func (r *remote) stream(ctx context.Context, with relay, socket string) (net.Con
 
 // begin starts a shell and waits until it is about to run the last lines of a script, which then read its standard input.
 func (r *remote) begin(ctx context.Context, before, last string, stderr io.Writer) (*stream, error) {
-	sh, err := startShell(r.words, stderr)
+	sh, err := startShell(r.Enter, stderr)
 	if err != nil {
-		return nil, r.fail(fmt.Errorf("%s: %w", r.words[0], err))
+		return nil, r.fail(fmt.Errorf("%s: %w", r.shells.by, err))
 	}
 	// Nothing but the script may be sent before the last lines run: the shell would take it.
 	ready := rand.Text() + " ready"
@@ -109,7 +109,7 @@ func (r *remote) begin(ctx context.Context, before, last string, stderr io.Write
 	}
 	if err = cmp.Or(ctx.Err(), err); err != nil {
 		sh.end()
-		return nil, r.fail(fmt.Errorf("%s: %w", r.words[0], s.reason(err)))
+		return nil, r.fail(fmt.Errorf("%s: %w", r.shells.by, s.reason(err)))
 	}
 	return s, nil
 }

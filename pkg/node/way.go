@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"os/exec"
 	"strings"
 	"time"
@@ -10,6 +11,15 @@ import (
 type Way interface {
 	// Host returns a node by its name and hostname, which may come from a database. It runs nothing until asked.
 	Host(name, hostname string, timeout time.Duration) (Host, error)
+}
+
+// A Lister is a Way that knows which nodes it leads to.
+type Lister interface {
+	Way
+	// Nodes lists the hostnames of all nodes.
+	Nodes(ctx context.Context) ([]string, error)
+	// Centrals lists what runs databases that serve many nodes, if there is any.
+	Centrals(ctx context.Context, timeout time.Duration) ([]Host, error)
 }
 
 // A Prefix is a command that runs another command on a node: "ssh {hostname}".
@@ -29,7 +39,7 @@ type Preset struct {
 
 // Host returns a node behind the preset's prefix.
 func (p Preset) Host(name, hostname string, timeout time.Duration) (Host, error) {
-	return Remote(RemoteConfig{Name: name, Hostname: hostname, Prefix: p.prefix(), Via: p.Name, Timeout: timeout})
+	return Remote(RemoteConfig{Name: name, Hostname: hostname, Prefix: p.prefix(), From: "via " + p.Name + ": " + hostname, Timeout: timeout})
 }
 
 func (p Preset) prefix() string {
