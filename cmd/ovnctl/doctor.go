@@ -87,7 +87,7 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 	f.StringVar(&o.failOn, "fail-on", string(doctor.Error), "exit with status 1 at this `result` or worse: error, warning or never")
 	f.Var((*seconds)(&o.sample), "sample", "read counters a second time after this many `seconds`")
 	f.BoolVar(&o.send, "send", false, "send packets through every tunnel between the nodes, small and of full size, and find what is lost")
-	f.BoolVar(&o.allNodes, "all-nodes", false, "read all nodes side by side, and group what is found by cause and by node")
+	f.BoolVar(&o.allNodes, "all-nodes", false, "read all nodes side by side, and group what is found by cause and by node; the default of kubectl ovnctl")
 	f.StringArrayVar(&o.nodes, "node", nil, "read this `node` alone; may be repeated. With --fix, repair it there")
 	f.IntVar(&o.parallel, "parallel", 32, "with --all-nodes or --node, read this `many` nodes at a time")
 	f.BoolVar(&o.listChecks, "list-checks", false, "list the checks")
@@ -153,6 +153,9 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 	}
 	if err := o.checkNodes(); err != nil {
 		return usageError{err}
+	}
+	if o.outside() && !o.fix && len(o.nodes)+len(args) == 0 {
+		o.allNodes = true
 	}
 	if o.send && o.offline != "" {
 		return usageError{errors.New("--send needs running nodes and --offline reads a capture: give one of the two")}

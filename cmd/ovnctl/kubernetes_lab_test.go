@@ -46,7 +46,7 @@ func TestKubernetesZones(t *testing.T) {
 	}
 	local := &onNode{lab: l, node: "node1"}
 	var report doctor.Document
-	zonesDocument(t, local.ovnctl(t, "doctor", "-o", "json", "--node-exec", l.Dir+"/enter {hostname}"), &report)
+	zonesDocument(t, local.ovnctl(t, "doctor", "--all-nodes", "-o", "json", "--node-exec", l.Dir+"/enter {hostname}"), &report)
 	var far doctor.Document
 	zonesDocument(t, n.ovnctl(t, append([]string{"doctor", "-o", "json"}, args...)...), &far)
 	if len(far.Findings) != len(report.Findings) {
@@ -54,6 +54,20 @@ func TestKubernetesZones(t *testing.T) {
 	}
 	kubernetesVersions(t, n, args, 3)
 	kubernetesRights(t, n, k)
+	kubernetesManifests(t, n, k)
+}
+
+// The manifests are accepted, and their account may do what the job does.
+func kubernetesManifests(t *testing.T, n *onNode, k *kubernetes.Cluster) {
+	t.Helper()
+	for _, name := range []string{"rbac", "cronjob", "daemonset"} {
+		cmd := n.lab.Program(t.Context(), n.node, "kubectl", "--kubeconfig", k.Kubeconfig("admin"), "create", "-f", "../../packaging/kubernetes/"+name+".yaml")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
+	}
+	account := k.ServiceAccount(t, "ovnctl", "ovnctl")
+	healthyZones(t, n, "--all-nodes", "--kubeconfig", account, "-t", "20")
 }
 
 // kubernetesVersions holds that all nodes are read, each in its pod.

@@ -33,3 +33,8 @@ func (o *options) chooseWay() error {
 	}
 	return nil
 }
+
+// outside reports whether a cluster is read through its API server: then no node is nearer than another.
+func (o *options) outside() bool {
+	return o.kubernetes.linked() && o.offline+o.nodeExec+o.via+o.nb+o.sb+o.ovs == ""
+}

@@ -28,3 +28,6 @@ func (k *kubeFlags) way(o *options) (node.Way, error) {
 func (k *kubeFlags) source() []sourceFlag {
 	return []sourceFlag{{"--kubeconfig", k.Kubeconfig}, {"--context", k.Context}}
 }
+
+// linked reports whether this program can reach a cluster.
+func (*kubeFlags) linked() bool { return true }

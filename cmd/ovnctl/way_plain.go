@@ -16,3 +16,5 @@ func (*kubeFlags) addFlags(*pflag.FlagSet) {}
 func (*kubeFlags) way(*options) (node.Way, error) { return nil, nil }
 
 func (*kubeFlags) source() []sourceFlag { return nil }
+
+func (*kubeFlags) linked() bool { return false }

@@ -62,13 +62,7 @@ func Start(tb testing.TB, l *lab.Lab, pods []Pod, more ...string) *Cluster {
 	authority := c.keys(tb)
 	c.write(tb, "tokens.csv", "admin,admin,admin,system:masters\nreader,reader,reader\nlister,lister,lister\nlocal,local,local\nnobody,nobody,nobody\n")
 	for _, user := range users {
-		c.write(tb, user+".kubeconfig", fmt.Sprintf(`apiVersion: v1
-kind: Config
-clusters: [{name: lab, cluster: {server: "https://%s", certificate-authority: %s}}]
-users: [{name: %s, user: {token: %[3]s}}]
-contexts: [{name: lab, context: {cluster: lab, user: %[3]s}}]
-current-context: lab
-`, serverAddress, c.path("ca.crt"), user))
+		c.writeKubeconfig(tb, user, user)
 	}
 	c.write(tb, "enter", c.enterScript(pods))
 	c.start(tb, "etcd", "--data-dir", c.path("etcd"), "--listen-client-urls", etcdURL, "--advertise-client-urls", etcdURL,
@@ -104,6 +98,33 @@ func (c *Cluster) write(tb testing.TB, name, text string) {
 	if err := os.WriteFile(c.path(name), []byte(text), 0o700); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+func (c *Cluster) writeKubeconfig(tb testing.TB, user, token string) {
+	tb.Helper()
+	c.write(tb, user+".kubeconfig", fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: lab, cluster: {server: "https://%s", certificate-authority: %s}}]
+users: [{name: %s, user: {token: %s}}]
+contexts: [{name: lab, context: {cluster: lab, user: %[3]s}}]
+current-context: lab
+`, serverAddress, c.path("ca.crt"), user, token))
+}
+
+// ServiceAccount returns the file of a service account.
+func (c *Cluster) ServiceAccount(tb testing.TB, namespace, name string) string {
+	tb.Helper()
+	said, err := c.do(http.MethodPost, "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+name+"/token",
+		object{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": object{"audiences": []string{}}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var request struct{ Status struct{ Token string } }
+	if err := json.Unmarshal(said, &request); err != nil || request.Status.Token == "" {
+		tb.Fatalf("no token of %s: %v: %s", name, err, said)
+	}
+	c.writeKubeconfig(tb, namespace+"."+name, request.Status.Token)
+	return c.Kubeconfig(namespace + "." + name)
 }
 
 // Kubeconfig returns the file of a user.
@@ -150,7 +171,7 @@ func (c *Cluster) await(tb testing.TB) {
 	tb.Helper()
 	deadline := time.Now().Add(3 * time.Minute)
 	for {
-		err := c.do(http.MethodGet, "/readyz", nil)
+		_, err := c.do(http.MethodGet, "/readyz", nil)
 		if err == nil {
 			return
 		}
@@ -192,7 +213,7 @@ func (c *Cluster) populate(tb testing.TB, pods []Pod) {
 		}
 		c.Create(tb, path, o)
 		o["status"] = object{"phase": "Running"}
-		if err := c.do(http.MethodPut, path+"/"+p.Name+"/status", o); err != nil {
+		if _, err := c.do(http.MethodPut, path+"/"+p.Name+"/status", o); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -201,32 +222,33 @@ func (c *Cluster) populate(tb testing.TB, pods []Pod) {
 // Create makes an object in the collection at a path of the API.
 func (c *Cluster) Create(tb testing.TB, path string, o any) {
 	tb.Helper()
-	if err := c.do(http.MethodPost, path, o); err != nil {
+	if _, err := c.do(http.MethodPost, path, o); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-func (c *Cluster) do(method, path string, body any) error {
+// do returns the beginning of what the API server says.
+func (c *Cluster) do(method, path string, body any) ([]byte, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	request, err := http.NewRequest(method, "https://"+serverAddress+path, bytes.NewReader(text))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	request.Header.Set("Authorization", "Bearer admin")
 	request.Header.Set("Content-Type", "application/json")
 	answer, err := c.client.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer answer.Body.Close() //nolint:errcheck // it was read
-	said, _ := io.ReadAll(io.LimitReader(answer.Body, 4096))
+	said, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
 	if answer.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %s: %s", method, path, answer.Status, said)
+		return nil, fmt.Errorf("%s %s: %s: %s", method, path, answer.Status, said)
 	}
-	return nil
+	return said, nil
 }
 
 // keys makes an authority, and what it signs: the servers' certificate, and that by which the API server is known to kubelets.
