@@ -74,7 +74,6 @@ func setDrawnBridge(t *testing.T, l *lab.Lab) {
 		"type=gre options:remote_ip=flow options:local_ip=flow options:key=flow options:csum=true",
 		"type=ip6gre options:remote_ip=fd99::12 options:key=8",
 		"type=vxlan options:remote_ip=172.30.0.12 options:key=6 options:exts=gpe options:packet_type=ptap options:dst_port=4792",
-		"type=bareudp options:remote_ip=172.30.0.12 options:key=9 options:dst_port=6636 options:payload_type=0x0800",
 	} {
 		name := fmt.Sprintf("tun-%d", 5+i)
 		add(fmt.Sprintf("--no-wait add-port br-draw %s -- set interface %s ofport_request=%d %s", name, name, 5+i, options))

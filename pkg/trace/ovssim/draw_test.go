@@ -26,8 +26,8 @@ type drawnBridge struct {
 // drawnKinds are what bridges are about.
 var drawnKinds = []string{"fields", "vlan", "mpls", "tunnel", "conntrack", "group", "bundle", "conjunction", "learn", "normal", "set", "action set", "nsh", "length", "written", "mixed"}
 
-// Ports of the drawn bridge: 1 and 2 are up, 3 is down, 4 leads to another bridge, 5 to 19 are tunnels.
-const drawnPorts = 19
+// Ports of the drawn bridge: 1 and 2 are up, 3 is down, 4 leads to another bridge, 5 to 18 are tunnels.
+const drawnPorts = 18
 
 func drawBridge(r *rand.Rand, kind string) *drawnBridge {
 	g := &drawing{Rand: r, kind: kind, tables: 1 + r.IntN(4)}
