@@ -78,6 +78,7 @@ func setDrawnBridge(t *testing.T, l *lab.Lab) {
 		name := fmt.Sprintf("tun-%d", 5+i)
 		add(fmt.Sprintf("--no-wait add-port br-draw %s -- set interface %s ofport_request=%d %s", name, name, 5+i, options))
 	}
+	add("-- --id=@bridge get Bridge br-draw -- --id=@ipfix create IPFIX targets=\"127.0.0.1:4739\" -- create Flow_Sample_Collector_Set bridge=@bridge id=1 ipfix=@ipfix")
 	prepareDrawnBridge(t, l)
 }
 
@@ -415,6 +416,11 @@ func (c *bridgeComparison) packet(s *bridgeScore, b *drawnBridge, flows []string
 			c.show("as written", len(reply), d.text+"\n"+describe())
 		}
 		c.megaflow(s, b, got, want, describe)
+		for i, p := range want.Passes {
+			if x, y := slices.Sorted(slices.Values(got.Passes[i].SlowPath)), slices.Sorted(slices.Values(p.SlowPath)); !slices.Equal(x, y) {
+				c.show(fmt.Sprintf("slow path %q instead of %q", x, y), len(reply), describe())
+			}
+		}
 	}
 	if plain(got.String()) == plain(reply) {
 		s.texts++

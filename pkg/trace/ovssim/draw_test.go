@@ -270,7 +270,7 @@ func (g *drawing) ofKind(kind string) []string {
 	case "ip", "tcp", "udp", "icmp", "sctp":
 		list = []string{"set_field:" + g.ip() + "->ip_dst", "set_field:0.0.0." + g.one("5", "9") + "/0.0.0.255->ip_src", "load:" + g.num(32) + "->NXM_OF_IP_DST[]", "load:" + g.num(8) + "->NXM_OF_IP_SRC[0..7]", "move:NXM_OF_IP_SRC[]->NXM_OF_IP_DST[]", "dec_ttl", "set_field:5->ip_dscp", "set_field:1->nw_ecn", "load:63->NXM_NX_IP_TTL[]", "push:NXM_OF_IP_SRC[],pop:NXM_OF_IP_DST[]"}
 	case "ipv6", "tcp6", "udp6", "icmp6", "sctp6":
-		list = []string{"set_field:" + g.ip6() + "->ipv6_dst", "set_field:fd00:" + g.one("5", "9") + "::/64->ipv6_src", "set_field:5->ipv6_label", "dec_ttl", "set_field:5->ip_dscp", "move:NXM_NX_IPV6_SRC[]->NXM_NX_IPV6_DST[]", "move:NXM_NX_IPV6_SRC[0..63]->NXM_NX_XXREG1[0..63]"}
+		list = []string{"set_field:" + g.ip6() + "->ipv6_dst", "set_field:fd00:" + g.one("5", "9") + "::/64->ipv6_src", "set_field:5->ipv6_label", "dec_ttl", "set_field:fd00::77->nd_target", "set_field:" + g.mac() + "->nd_sll", "set_field:" + g.mac() + "->nd_tll", "set_field:5->ip_dscp", "move:NXM_NX_IPV6_SRC[]->NXM_NX_IPV6_DST[]", "move:NXM_NX_IPV6_SRC[0..63]->NXM_NX_XXREG1[0..63]"}
 	case "arp":
 		list = []string{"set_field:2->arp_op", "load:0x2->NXM_OF_ARP_OP[]", "move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[]", "set_field:" + g.ip() + "->arp_spa", "set_field:" + g.mac() + "->arp_sha", "move:NXM_OF_ARP_TPA[]->NXM_OF_ARP_SPA[]"}
 	case "mpls":
@@ -329,7 +329,7 @@ func (g *drawing) actionsOf(kind string, table int, nested bool) string {
 		outs = append(outs, "NORMAL", "FLOOD", "ALL", "NORMAL")
 	}
 	if g.is("length") {
-		list = append(list, "check_pkt_larger("+g.one("100", "1400")+")->reg0["+g.one("0", "4")+"]", "clone("+g.one("dec_ttl", "set_field:"+g.mac()+"->eth_dst", "mod_nw_dst:"+g.ip())+","+g.out()+")", "note:01.02.03", "sample(probability=1234,collector_set_id=1,obs_domain_id=2,obs_point_id=3)", "set_queue:"+g.one("0", "5"), "pop_queue", "exit", "controller(userdata=01.02,pause)", "controller(reason=no_match,max_len=128,id=5)",
+		list = append(list, "check_pkt_larger("+g.one("100", "1400")+")->reg0["+g.one("0", "4")+"]", "clone("+g.one("dec_ttl", "set_field:"+g.mac()+"->eth_dst", "mod_nw_dst:"+g.ip())+","+g.out()+")", "note:01.02.03", "sample(probability="+g.one("1234", "65535", "1")+",collector_set_id=1,obs_domain_id=2,obs_point_id=3"+g.one("", ",sampling_port="+g.out(), ",sampling_port=1,ingress", ",egress")+")", "set_queue:"+g.one("0", "5"), "pop_queue", "exit", "controller(userdata=01.02,pause)", "controller(reason=no_match,max_len=128,id=5)",
 			"clone(resubmit(,"+later+"))", "debug_recirc", "output(port="+g.out()+",max_len=100)", "fin_timeout(idle_timeout=5)", "CONTROLLER:200", "dec_ttl(1,2)")
 	}
 	if g.is("written") {

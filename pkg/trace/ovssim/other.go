@@ -1,6 +1,7 @@
 package ovssim
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"strconv"
@@ -43,11 +44,50 @@ func (x *translation) other(a openflow.Other, last, bucket bool) bool {
 	case "fin_timeout":
 		x.touch(nwProto, nwProto.Mask())
 	case "sample":
-		// A trace shows nothing for these, unless an exporter is configured.
+		x.sample(a)
 	default:
 		x.warn("%s is not simulated", a.Name)
 	}
 	return true
+}
+
+// sample sends some packets to a collector of IPFIX, if the bridge has any.
+func (x *translation) sample(a openflow.Other) {
+	if !x.bridge.exports {
+		return
+	}
+	set := map[string]uint64{}
+	direction, port := "", uint64(math.MaxUint32)
+	for _, arg := range a.Args {
+		switch arg.Key {
+		case "sampling_port":
+			id, err := packet.ParsePort(arg.Value)
+			if p := x.bridge.find(id); err == nil && p != nil && uint64(p.number) != x.packet.number(inPort) {
+				port, err = strconv.ParseUint(p.datapath, 10, 32)
+			}
+			if err != nil {
+				x.fault("can't use unknown port in flow sample action")
+				return
+			}
+		case "":
+			direction = "," + arg.Value
+		default:
+			n, err := strconv.ParseUint(arg.Value, 0, 32)
+			if s, bad := packet.ParseSubfield(arg.Value); err != nil && bad == nil {
+				x.touchPart(s)
+				n = s.Get(&x.packet.Flow).Lo
+			}
+			set[arg.Key] = n
+		}
+	}
+	x.commit()
+	probability := set["probability"]
+	action := fmt.Sprintf("userspace(pid=0,flow_sample(probability=%d,collector_set_id=%d,obs_domain_id=%d,obs_point_id=%d,output_port=%d%s))",
+		probability, set["collector_set_id"], set["obs_domain_id"], set["obs_point_id"], port, direction)
+	if probability < math.MaxUint16 {
+		action = fmt.Sprintf("sample(sample=%.1f%%,actions(%s))", 100*float64(probability)/math.MaxUint16, action)
+	}
+	x.emit(action)
 }
 
 // word returns an action's only argument.

@@ -29,6 +29,7 @@ func Read(ctx context.Context, h Host) (*Source, []error) {
 		Bridges    []vswitch.Bridge
 		Ports      []vswitch.Port
 		Interfaces []vswitch.Interface
+		Samples    []vswitch.FlowSampleCollectorSet
 		Switch     []vswitch.OpenvSwitch
 	}
 	db, err := h.Vswitch(ctx)
@@ -38,7 +39,7 @@ func Read(ctx context.Context, h Host) (*Source, []error) {
 	if err != nil {
 		return nil, []error{err}
 	}
-	s := &Source{Rows: rows.Bridges, Ports: rows.Ports, Interfaces: rows.Interfaces}
+	s := &Source{Rows: rows.Bridges, Ports: rows.Ports, Interfaces: rows.Interfaces, Samples: rows.Samples}
 	if len(rows.Switch) > 0 {
 		s.Version = rows.Switch[0].OVSVersion.Get()
 	}

@@ -24,6 +24,7 @@ type Source struct {
 	Rows       []vswitch.Bridge
 	Ports      []vswitch.Port
 	Interfaces []vswitch.Interface
+	Samples    []vswitch.FlowSampleCollectorSet
 
 	// Replies of ovs-vswitchd to control commands.
 	Datapath    string // dpif/show: the datapath's port numbers
@@ -82,6 +83,7 @@ type bridge struct {
 	tlvs       []openflow.TLV
 	fdb        map[fdbKey]*bundle
 	userspace  bool // the datapath is ovs-vswitchd's own
+	exports    bool // samples go to collectors by IPFIX
 	native     bool // Open vSwitch builds the tunnel headers
 	bpdu       bool // reserved addresses are forwarded too
 	snooping   bool
@@ -177,10 +179,14 @@ type rows struct {
 	bridges    map[string]*vswitch.Bridge
 	ports      map[ovsdb.UUID]*vswitch.Port
 	interfaces map[ovsdb.UUID]*vswitch.Interface
+	exporting  map[ovsdb.UUID]bool // bridges with samples that go to collectors
 }
 
 func indexRows(s Source) rows {
-	r := rows{map[string]*vswitch.Bridge{}, map[ovsdb.UUID]*vswitch.Port{}, map[ovsdb.UUID]*vswitch.Interface{}}
+	r := rows{map[string]*vswitch.Bridge{}, map[ovsdb.UUID]*vswitch.Port{}, map[ovsdb.UUID]*vswitch.Interface{}, map[ovsdb.UUID]bool{}}
+	for _, set := range s.Samples {
+		r.exporting[set.Bridge] = r.exporting[set.Bridge] || len(set.IPFIX) > 0
+	}
 	for i := range s.Rows {
 		r.bridges[s.Rows[i].Name] = &s.Rows[i]
 	}
@@ -220,6 +226,7 @@ func (sw *Switch) newBridge(s BridgeSource, r rows, numbers map[string]string, p
 		// Without both, tunnel destinations are unknown.
 		b.userspace = row.DatapathType == "netdev" || row.DatapathType == "dummy"
 		b.native = b.userspace && s.native
+		b.exports = len(row.IPFIX) > 0 || r.exporting[row.UUID]
 		b.bpdu = row.OtherConfig["forward-bpdu"] == "true"
 		b.snooping = row.McastSnoopingEnable
 		for _, id := range row.Ports {

@@ -1,6 +1,7 @@
 package ovssim
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -37,8 +38,11 @@ type tunnel struct {
 
 // tunnelKinds are the interface types that are tunnels, with their numbers in the datapath and UDP.
 var tunnelKinds = map[string]struct{ datapath, port int }{
-	"geneve": {5, 6081}, "vxlan": {4, 4789}, "gre": {3, 0}, "ip6gre": {109, 0}, "stt": {0, 7471}, "erspan": {107, 0}, "gtpu": {110, 2152}, "bareudp": {0, 6635},
+	"geneve": {5, 6081}, "vxlan": {4, 4789}, "gre": {3, 0}, "ip6gre": {3, 0}, "stt": {0, 7471}, "erspan": {107, 0}, "gtpu": {110, 2152}, "bareudp": {0, 6635},
 }
+
+// tunnelNumbers6 are the numbers in the datapath of tunnels over IPv6 that have others over IPv4.
+var tunnelNumbers6 = map[int]int{3: 109, 107: 108}
 
 // newTunnel returns an interface's tunnel; nil if it is none.
 func newTunnel(i *vswitch.Interface) *tunnel {
@@ -360,8 +364,10 @@ func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (str
 		return "", false
 	}
 	size, ethType := 14+20, packet.EthIPv4
+	number := kind.datapath
 	if to.Is6() {
 		size, ethType = 14+40, packet.EthIPv6
+		number = cmp.Or(tunnelNumbers6[number], number)
 	}
 	protocol := packet.ProtoUDP
 	if kind.port == 0 {
@@ -436,7 +442,7 @@ func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (str
 		}
 		inside = fmt.Sprintf("gre((flags=0x%x,proto=0x%x)%s)", flags, protocol, options)
 	}
-	return fmt.Sprintf("size=%d,type=%d,eth(dst=%s,src=%s,dl_type=0x%04x),%s,%s", size, kind.datapath, mac, out.addr, ethType, network, inside), true
+	return fmt.Sprintf("size=%d,type=%d,eth(dst=%s,src=%s,dl_type=0x%04x),%s,%s", size, number, mac, out.addr, ethType, network, inside), true
 }
 
 // vxlanProtocols are the packet types that VXLAN carries with its generic protocol extension, with its numbers for them.
