@@ -31,8 +31,8 @@ type conn struct {
 	mu      sync.Mutex
 	last    int
 	pending map[int]chan<- message
-	retired bool                // closes after the last call
-	updated func(params []byte) // handles monitor updates; nil if none were requested
+	retired bool                               // closes after the last call
+	updated func(method string, params []byte) // handles monitor updates; nil if none were requested
 	err     error
 
 	done chan struct{} // closed when the reader has exited
@@ -265,8 +265,8 @@ func (n *conn) handle(o *object) error {
 		n.mu.Lock()
 		updated := n.updated
 		n.mu.Unlock()
-		if string(m.method) == `"update"` && updated != nil {
-			updated(m.params)
+		if method := strings.Trim(string(m.method), `"`); updated != nil && (method == "update" || method == "update3") {
+			updated(method, m.params)
 		}
 		return nil // otherwise an unrequested notification
 	}

@@ -94,7 +94,7 @@ func (v *Saver) Close() {
 const mostChanges = 200_000
 
 // note handles an update notification: its id, and {TABLE:{UUID:CHANGE}}.
-func (v *Saver) note(params []byte) {
+func (v *Saver) note(_ string, params []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	in := scanner{b: params, seen: internText(len(params))}
