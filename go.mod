@@ -48,9 +48,12 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
+require github.com/google/uuid v1.6.0 // indirect
+
 require (
 	github.com/clipperhouse/uax29/v2 v2.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/ovn-kubernetes/libovsdb v0.8.1
 	golang.org/x/net v0.61.0
 	golang.org/x/tools v0.52.0 // indirect
 )
