@@ -16,6 +16,7 @@ var (
 	flowsFormats  = []string{"table", "wide", "json", "yaml"}
 	textFormats   = []string{"text", "json", "yaml"}
 	decodeFormats = []string{"text", "json", "jsonl"}
+	watchFormats  = []string{"text", "json"}
 )
 
 // outputFormats returns the formats of a command, the default first; nil if it prints text only.
@@ -43,6 +44,11 @@ func outputFormats(cmd *cobra.Command) []string {
 		return textFormats
 	case "decode":
 		return decodeFormats
+	case "watch":
+		if cmd.Parent().Name() == "fix" {
+			return nil // the watchdog
+		}
+		return watchFormats
 	}
 	return nil
 }

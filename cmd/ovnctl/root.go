@@ -143,7 +143,7 @@ var commands = []struct {
 	builders []builder
 }{
 	{"What is there, and where packets go:", []builder{{"topology", newTopology}, {"get", newGet}, {"trace", newTrace}, {"reach", newReach}, {"flows", newFlows}}},
-	{"What is broken:", []builder{{"doctor", newDoctor}, {"fix", newFix}}},
+	{"What is broken:", []builder{{"doctor", newDoctor}, {"fix", newFix}, {"watch", newWatch}}},
 	{"Captures:", []builder{{"capture", newCapture}, {"compare", newCompare}, {"demo", newDemo}}},
 	{"What it means:", []builder{{"decode", newDecode}, {"explain", newExplain}}},
 	{"", []builder{{"version", newVersion}, {"probe", newProbe}}},

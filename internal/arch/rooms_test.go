@@ -40,6 +40,7 @@ var groups = []group{
 		{paths: []string{"pkg/ovsdb"}},
 		{paths: []string{"pkg/nb", "pkg/sb"}},
 		{paths: []string{"pkg/vswitch"}},
+		{paths: []string{"pkg/replica"}, rule: rule{never: []string{"pkg/nb", "pkg/sb", "pkg/vswitch"}}}, // of whatever rows it is asked for
 		{paths: []string{"pkg/archive"}, rule: rule{never: []string{"pkg/nb", "pkg/sb", "pkg/vswitch"}}},
 		{paths: []string{"pkg/archive/anonymize"}, rule: rule{never: []string{"pkg/nb", "pkg/sb", "pkg/vswitch"}}},
 		{paths: []string{"pkg/node"}},
@@ -73,6 +74,7 @@ var groups = []group{
 		{paths: []string{"pkg/inventory"}, rule: rule{never: []string{"gather"}}}, // of a graph, read by others
 		{paths: []string{"pkg/flowtable"}, rule: rule{never: []string{"gather"}}}, // of dumps, read by others
 		{paths: []string{"pkg/compare"}},
+		{paths: []string{"pkg/watch"}, rule: rule{never: []string{"pkg/node", "pkg/cluster"}}}, // of changes, followed by others
 		{paths: []string{"pkg/fixes"}},
 		{paths: []string{"pkg/fixes/catalog"}, rule: readsOnly}, // plans only
 		{paths: []string{"pkg/doctor"}, rule: readsOnly},
@@ -127,6 +129,8 @@ var libraries = map[string][]string{
 	"golang.org/x/term":              {"cmd/ovnctl"},
 	"golang.org/x/sync":              {"pkg/cluster", "pkg/decode", "pkg/doctor/checks/cms", "pkg/probe", "pkg/snapshot", "pkg/topology"},
 	"golang.org/x/sys":               {"cmd/ovnctl", "pkg/node", "internal/lab"},
+
+	"github.com/ovn-kubernetes/libovsdb": {"pkg/replica"},
 }
 
 // testLibraries may be imported by any test, and by packages that are there for

@@ -111,7 +111,7 @@ func NewLogical(rows Southbound) *Logical {
 		p := &Port{
 			UUID: row.UUID, Name: row.LogicalPort, Type: row.Type, Key: uint64(row.TunnelKey),
 			Datapath: l.datapaths[row.Datapath], Chassis: names[row.Chassis.Get()],
-			Owner: portOwner(row.LogicalPort, row.ExternalIDs),
+			Owner: PortOwner(row.LogicalPort, row.ExternalIDs),
 		}
 		l.byName[p.Name], bindings[p.UUID] = p, p
 		if p.Datapath != nil {

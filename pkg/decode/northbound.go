@@ -169,7 +169,7 @@ func describeQoS(row nb.QoS, l lookup) Object {
 
 func describeSwitchPort(row nb.LogicalSwitchPort, l lookup) Object {
 	holder, _ := onSwitch(l, "ports", row.UUID)
-	o := Object{Kind: "switch port", Name: row.Name, Owner: portOwner(row.Name, row.ExternalIDs), Holder: holder}
+	o := Object{Kind: "switch port", Name: row.Name, Owner: PortOwner(row.Name, row.ExternalIDs), Holder: holder}
 	o.Text = line("port "+row.Name, o.Owner.String(), row.Type, holder.String())
 	return o
 }

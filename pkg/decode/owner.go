@@ -108,8 +108,8 @@ func OwnerOf(ids map[string]string) Owner {
 	return cmp.Or(olderOVNKubernetesOwner(ids), kubeOVNOwner(ids)) // rows without an explicit writer
 }
 
-// portOwner is OwnerOf for a switch port; OVN-Kubernetes names a pod's port NAMESPACE_POD.
-func portOwner(name string, ids map[string]string) Owner {
+// PortOwner is [OwnerOf] for a switch port; OVN-Kubernetes names a pod's port NAMESPACE_POD.
+func PortOwner(name string, ids map[string]string) Owner {
 	if namespace := ids["namespace"]; ids["pod"] == "true" {
 		if pod, ok := strings.CutPrefix(name, namespace+"_"); ok {
 			return Owner{CMS: OVNKubernetes, Kind: "Pod", Namespace: namespace, Name: pod}

@@ -45,7 +45,7 @@ func (l *Logical) indexRows(rows Southbound) {
 		}
 	}
 	for _, r := range rows.Ports {
-		owner := portOwner(r.LogicalPort, r.ExternalIDs)
+		owner := PortOwner(r.LogicalPort, r.ExternalIDs)
 		add(Row{r.Table(), r.UUID, r.LogicalPort, owner, line("port "+r.LogicalPort, owner.String())})
 	}
 	for _, r := range rows.Groups {

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/document"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/replica"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+	"github.com/ovnctl/ovnctl/pkg/watch"
+)
+
+type watchOptions struct {
+	*options
+	kinds []string
+	end   time.Duration
+}
+
+func newWatch(root *options) *cobra.Command {
+	o := &watchOptions{options: root}
+	cmd := &cobra.Command{
+		Use:   "watch [OBJECT...]",
+		Short: "Show what is happening, as it happens",
+		Long: `watch follows the Northbound and the Southbound and shows changes as events: a
+line each, with the time, the object, what happened and what follows. It goes on
+until interrupted, through restarts of the servers and changes of leader.
+
+Kinds of events:
+` + watchKindsHelp() + `
+An OBJECT limits them to those with a part in: a pod as NAMESPACE/POD, all of a
+NAMESPACE/, a port, chassis, load balancer, VIP, rule's owner or address, by its
+name or a pattern as shop/web-*. Events about the databases are always shown.
+
+-o json prints a document per line.
+` + exitStatusHelp,
+		Example: `  ovnctl watch
+  ovnctl watch shop/ --for 10m
+  ovnctl watch shop/web-1 node2
+  ovnctl watch --kind port,gateway -o json`,
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return o.completeNames(cmd, word, topology.Objects...)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringSliceVar(&o.kinds, "kind", nil, "only events of these `kinds`, comma separated")
+	f.Var((*seconds)(&o.end), "for", "end after this many `seconds`, or a time as 10m")
+	if err := cmd.RegisterFlagCompletionFunc("kind", completeWords(watchKinds()...)); err != nil {
+		panic(err) // the flag is added above
+	}
+	return cmd
+}
+
+func watchKinds() []string {
+	var names []string
+	for _, k := range watch.Kinds {
+		names = append(names, string(k.Kind))
+	}
+	return names
+}
+
+// watchKindsHelp lists the kinds for the help.
+func watchKindsHelp() string {
+	var b strings.Builder
+	for _, k := range watch.Kinds {
+		fmt.Fprintf(&b, "  %-14s %s\n", k.Kind, k.About)
+	}
+	return b.String()
+}
+
+// filter returns what the flags and arguments select.
+func (o *watchOptions) filter(objects []string) (watch.Filter, error) {
+	f := watch.Filter{Objects: objects}
+	for _, name := range o.kinds {
+		kind, ok := watch.KindOf(name)
+		if !ok {
+			return f, usageError{fmt.Errorf("--kind %q: expected some of %s", name, strings.Join(watchKinds(), ", "))}
+		}
+		f.Kinds = append(f.Kinds, kind)
+	}
+	return f, nil
+}
+
+func (o *watchOptions) run(ctx context.Context, objects []string) (err error) {
+	format, err := o.format(watchFormats...)
+	if err != nil {
+		return err
+	}
+	filter, err := o.filter(objects)
+	if err != nil {
+		return err
+	}
+	if o.offline != "" {
+		return usageError{errors.New("watch needs a live deployment: a capture does not change\nhint: ovnctl compare shows what differs between two captures")}
+	}
+	c, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer o.close(c, &err)
+	o.warn(c)
+	databases := watched(c)
+	if len(databases) == 0 {
+		return unknownError{errors.New("neither the Northbound nor the Southbound can be read\nhint: --nb REMOTE and --sb REMOTE name them")}
+	}
+	if o.end > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.end)
+		defer cancel()
+	}
+	show := o.line
+	if format == "json" {
+		show = o.document
+	}
+	failed, err := o.follow(ctx, databases, func(e watch.Event) error {
+		if !filter.Match(e) {
+			return nil
+		}
+		return show(e)
+	})
+	if err == nil && (failed || len(c.Problems) > 0) {
+		err = verdict(exitUnknown)
+	}
+	return err
+}
+
+// A watchedDatabase is a database to follow, with what makes events of its changes.
+type watchedDatabase struct {
+	client  *ovsdb.Client
+	rows    []ovsdb.Row
+	watcher *watch.Watcher
+}
+
+// watched returns the databases of all zones. Zones have names if there are several.
+func watched(c *cluster.Cluster) []watchedDatabase {
+	var all []watchedDatabase
+	for _, z := range c.Zones {
+		name := z.Name
+		if len(c.Zones) == 1 {
+			name = ""
+		}
+		w := watch.New(name)
+		for _, db := range []struct {
+			reader ovsdb.Reader
+			rows   []ovsdb.Row
+		}{{z.NB, watch.Northbound}, {z.SB, watch.Southbound}} {
+			if client, ok := db.reader.(*ovsdb.Client); ok {
+				all = append(all, watchedDatabase{client, db.rows, w})
+			}
+		}
+	}
+	return all
+}
+
+// follow shows events until the context ends, and reports whether a database could not be followed.
+func (o *watchOptions) follow(ctx context.Context, databases []watchedDatabase, show func(watch.Event) error) (failed bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	type update struct {
+		database *watchedDatabase
+		replica.Update
+	}
+	updates := make(chan update)
+	ended := make(chan error)
+	var followers sync.WaitGroup
+	defer followers.Wait()
+	defer cancel()
+	for i := range databases {
+		db := &databases[i]
+		followers.Go(func() {
+			err := replica.Follow(ctx, db.client, db.rows, func(u replica.Update) {
+				select {
+				case updates <- update{db, u}:
+				case <-ctx.Done():
+				}
+			})
+			select {
+			case ended <- err:
+			case <-ctx.Done():
+			}
+		})
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for left := len(databases); left > 0; {
+		var events []watch.Event
+		select {
+		case <-ctx.Done():
+			return failed, nil
+		case err := <-ended:
+			left--
+			if err != nil {
+				failed = true
+				fmt.Fprintf(o.stderr, "ovnctl: %s\n", render.CleanLines(err.Error()))
+			}
+		case u := <-updates:
+			if u.State == replica.Initial {
+				fmt.Fprintf(o.stderr, "ovnctl: watching %s at %s\n", u.database.client.Name(), render.Clean(u.Origin))
+			}
+			events = u.database.watcher.Take(u.database.client.Name(), u.Update)
+		case now := <-tick.C:
+			for i := range databases {
+				if i == 0 || databases[i].watcher != databases[i-1].watcher {
+					events = append(events, databases[i].watcher.Tick(now)...)
+				}
+			}
+		}
+		for _, e := range events {
+			if err := show(e); err != nil {
+				return failed, err
+			}
+		}
+	}
+	return failed, nil
+}
+
+// line prints an event for people.
+func (o *watchOptions) line(e watch.Event) error {
+	text := e.Object + ": " + e.Message
+	if e.Zone != "" {
+		text = "zone " + e.Zone + ": " + text
+	}
+	if e.By != "" && !strings.Contains(text, e.By) {
+		text += " (" + e.By + ")"
+	}
+	if e.Effect != "" {
+		text += "; " + e.Effect
+	}
+	_, err := fmt.Fprintf(o.stdout, "%s  %s\n", e.Time.Format("15:04:05.000"), render.Clean(text))
+	return err
+}
+
+// An eventDocument is one line of -o json.
+type eventDocument struct {
+	APIVersion   string `json:"apiVersion"`
+	DocumentKind string `json:"kind"`
+	watch.Event
+}
+
+// document prints an event for programs.
+func (o *watchOptions) document(e watch.Event) error {
+	e.Time = e.Time.UTC().Truncate(time.Millisecond)
+	return render.JSONLine(o.stdout, eventDocument{document.APIVersion, "Event", e})
+}
