@@ -68,10 +68,7 @@ megaflow).
   ovnctl flows --expected --stage ls_in_acl
   ovnctl flows --datapath --top 5`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			// pflag reads "--watch 2" as --watch and an argument, for --watch may stand alone.
-			if cmd.Flags().Changed("watch") && len(args) == 1 && o.watch.Set(args[0]) == nil {
-				return nil
-			}
+			args = o.watch.take(cmd, args)
 			if len(args) == 1 && !cmd.Flags().Changed("watch") && !number(args[0]) {
 				return fmt.Errorf("flows takes no argument\nhint: %s shows a bridge", cause.Shell("ovnctl", "flows", "--bridge", args[0]))
 			}
@@ -541,6 +538,15 @@ func (c *cookie) Set(text string) error {
 
 // watchInterval is a flag that takes seconds; 0 does not watch.
 type watchInterval time.Duration
+
+// take returns the arguments without seconds at their end that belong to --watch: as it may stand alone, pflag reads
+// "--watch 2" as --watch and an argument.
+func (w *watchInterval) take(cmd *cobra.Command, args []string) []string {
+	if last := len(args) - 1; last >= 0 && cmd.Flags().Changed("watch") && w.Set(args[last]) == nil {
+		return args[:last]
+	}
+	return args
+}
 
 func (w *watchInterval) String() string { return "" }
 func (w *watchInterval) Type() string   { return "seconds" }

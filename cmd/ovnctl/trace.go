@@ -36,6 +36,7 @@ type traceOptions struct {
 	dns        string
 	against    string
 	observe    time.Duration
+	watch      watchInterval
 	send       sendOptions
 }
 
@@ -64,6 +65,10 @@ exit code 1.
 --send sends the packet for real, with a mark, and watches every node on the
 path for it and its reply: who saw it, and where it is lost. Exit code 0 means
 that a reply came back. --size auto finds the path MTU.
+
+--watch goes on until interrupted: it traces again when the databases change, at
+least every so many seconds, and prints what becomes of the packet when that
+changes, with what changed before. With -o json each trace is a line.
 ` + exitStatusHelp,
 		Example: `  ovnctl trace shop/client shop/web-1 --tcp 8080
   ovnctl trace shop/client svc:shop/web --tcp 80 -v
@@ -72,8 +77,11 @@ that a reply came back. --size auto finds the path MTU.
   ovnctl trace shop/client shop/web-1 --tcp 8080 --observe 10
   ovnctl trace shop/client shop/web-1 --tcp 8080 --send --node-exec 'ssh {hostname}'
   ovnctl trace shop/client shop/web-2 --send --size auto
+  ovnctl trace shop/client shop/web-1 --tcp 8080 --watch
   ovnctl trace shop/client 203.0.113.10 --node-exec 'ssh {hostname}'`,
-		Args:              cobra.ExactArgs(2),
+		Args: func(cmd *cobra.Command, args []string) error {
+			return cobra.ExactArgs(2)(cmd, o.watch.take(cmd, args))
+		},
 		ValidArgsFunction: o.completeEndpoints,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd.Context(), args[0], args[1])
@@ -97,8 +105,13 @@ that a reply came back. --size auto finds the path MTU.
 	f.StringVar(&o.dns, "dns", "", "the packet is a DNS query for this `name`, which OVN may answer")
 	f.Var((*seconds)(&o.observe), "observe", "watch the counters of the flows on the path for so many `seconds`, and say how far real packets get")
 	cmd.MarkFlagsMutuallyExclusive("observe", "logical")
+	f.Var(&o.watch, "watch", "trace again when something changes, at least every so many `seconds`, until interrupted")
+	f.Lookup("watch").NoOptDefVal = "1"
 	f.StringVar(&o.against, "against", "", "also trace in a second `source`, a capture or live, and say where the paths diverge")
 	o.send.add(cmd)
+	for _, name := range []string{"observe", "send", "against"} {
+		cmd.MarkFlagsMutuallyExclusive("watch", name)
+	}
 	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
 	cmd.MarkFlagsMutuallyExclusive("ipv4", "ipv6")
 	addMicroflow(cmd, root)
@@ -120,11 +133,17 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	if o.against != "" {
 		return o.runAgainst(ctx, from, to)
 	}
+	if o.watch > 0 && (o.offline != "" || o.output == "yaml" || o.output == "md") {
+		return usageError{errors.New("--watch needs a live deployment, and prints text or -o json")}
+	}
 	c, err := o.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer o.close(c, &err)
+	if o.watch > 0 {
+		return o.runWatch(ctx, c, from, to)
+	}
 	t, notes, err := o.follow(ctx, c, from, to)
 	if err != nil {
 		return err

@@ -122,7 +122,7 @@ func (o *watchOptions) run(ctx context.Context, objects []string) (err error) {
 	if format == "json" {
 		show = o.document
 	}
-	failed, err := o.follow(ctx, databases, func(e watch.Event) error {
+	failed, err := o.events(ctx, databases, func(e watch.Event) error {
 		if !filter.Match(e) {
 			return nil
 		}
@@ -162,8 +162,8 @@ func watched(c *cluster.Cluster) []watchedDatabase {
 	return all
 }
 
-// follow shows events until the context ends, and reports whether a database could not be followed.
-func (o *watchOptions) follow(ctx context.Context, databases []watchedDatabase, show func(watch.Event) error) (failed bool, err error) {
+// events shows events until the context ends, and reports whether a database could not be followed.
+func (o *options) events(ctx context.Context, databases []watchedDatabase, show func(watch.Event) error) (failed bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	type update struct {
 		database *watchedDatabase
@@ -225,6 +225,12 @@ func (o *watchOptions) follow(ctx context.Context, databases []watchedDatabase, 
 
 // line prints an event for people.
 func (o *watchOptions) line(e watch.Event) error {
+	_, err := fmt.Fprintln(o.stdout, eventText(e))
+	return err
+}
+
+// eventText formats an event.
+func eventText(e watch.Event) string {
 	text := e.Object + ": " + e.Message
 	if e.Zone != "" {
 		text = "zone " + e.Zone + ": " + text
@@ -235,9 +241,11 @@ func (o *watchOptions) line(e watch.Event) error {
 	if e.Effect != "" {
 		text += "; " + e.Effect
 	}
-	_, err := fmt.Fprintf(o.stdout, "%s  %s\n", e.Time.Format("15:04:05.000"), render.Clean(text))
-	return err
+	return e.Time.Format(clock) + "  " + render.Clean(text)
 }
+
+// clock is the time of an event for people.
+const clock = "15:04:05.000"
 
 // An eventDocument is one line of -o json.
 type eventDocument struct {
