@@ -38,6 +38,7 @@ type doctorOptions struct {
 	send       bool
 	listChecks bool
 	stats      bool
+	watch      watchInterval
 }
 
 func newDoctor(root *options) *cobra.Command {
@@ -62,6 +63,10 @@ was found on each. A node that cannot be reached is named with the reason, and
 does not hold up the others. --node names the nodes to read, in place of all;
 with --fix the one to repair.
 
+--watch goes on until interrupted: it checks again when the databases change, at
+least every so many seconds, and prints what is found and what has cleared. With
+-o json each is a line.
+
 OBJECT restricts it to the path of a pod (NAMESPACE/POD), a node or another
 object that trace takes; two of them, to the path between them.
 
@@ -74,10 +79,13 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
   ovnctl doctor --only mac-binding-stale -o json
   ovnctl doctor --node-exec 'ssh {hostname}' --all-nodes
   ovnctl doctor --node-exec 'ssh {hostname}' --node node2 --node node3
+  ovnctl doctor --watch
   ovnctl doctor --fix`,
-		Args:              cobra.MaximumNArgs(2),
+		Args: func(cmd *cobra.Command, args []string) error {
+			return cobra.MaximumNArgs(2)(cmd, o.watch.take(cmd, args))
+		},
 		ValidArgsFunction: o.complete,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.runThere(cmd, args) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.runThere(cmd, o.watch.take(cmd, args)) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -90,10 +98,15 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 	f.BoolVar(&o.allNodes, "all-nodes", false, "read all nodes side by side, and group what is found by cause and by node; the default of kubectl ovnctl")
 	f.StringArrayVar(&o.nodes, "node", nil, "read this `node` alone; may be repeated. With --fix, repair it there")
 	f.IntVar(&o.parallel, "parallel", 32, "with --all-nodes or --node, read this `many` nodes at a time")
+	f.Var(&o.watch, "watch", "check again when something changes, at least every so many `seconds`, until interrupted")
+	f.Lookup("watch").NoOptDefVal = "30"
 	f.BoolVar(&o.listChecks, "list-checks", false, "list the checks")
 	f.BoolVar(&o.stats, "stats", false, "also show what was read, and how long each read took")
 	f.BoolVar(&o.fix, "fix", false, "offer the repairs of what is found: show each plan, and ask")
 	o.applyOptions.addFlags(f)
+	for _, name := range []string{"fix", "send", "list-checks", "stats"} {
+		cmd.MarkFlagsMutuallyExclusive("watch", name)
+	}
 	names := func(of func() []string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return of(), cobra.ShellCompDirectiveNoFileComp
@@ -160,6 +173,9 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 	if o.send && o.offline != "" {
 		return usageError{errors.New("--send needs running nodes and --offline reads a capture: give one of the two")}
 	}
+	if o.watch > 0 && (o.offline != "" || format != "table" && format != "short" && format != "json") {
+		return usageError{errors.New("--watch needs a live deployment, and prints table, short or json")}
+	}
 	// What is read is kept until the end: collecting garbage meanwhile costs a sixth of the time and finds little.
 	// --memory still applies.
 	debug.SetGCPercent(400)
@@ -187,6 +203,9 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 		return e.repair(ctx)
 	}
 	o.tellOpen(o.stateDir)
+	if o.watch > 0 {
+		return e.keepExamining(ctx)
+	}
 	report, err := e.examine(ctx)
 	if err != nil {
 		return err

@@ -17,10 +17,6 @@ import (
 )
 
 const (
-	// afterChange is when to look after the databases have changed, and again while the nodes carry that out.
-	afterChange = 100 * time.Millisecond
-	// carriedOut is how long nodes may take for that.
-	carriedOut = 3 * time.Second
 	// related is how long before a change of the path its causes may lie.
 	related = 10 * time.Second
 	// mostCauses is how many are shown.
@@ -44,46 +40,8 @@ func (o *traceOptions) runWatch(ctx context.Context, c *cluster.Cluster, from, t
 	if err := p.look(ctx); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan watch.Event)
-	ended := make(chan struct{})
-	defer func() { cancel(); <-ended }()
-	go func() {
-		defer close(ended)
-		_, _ = o.events(ctx, watched(c), func(e watch.Event) error {
-			select {
-			case events <- e:
-			case <-ctx.Done():
-			}
-			return nil
-		})
-	}()
-	pause := time.Duration(o.watch)
-	next := time.NewTimer(pause)
-	defer next.Stop()
-	var changed time.Time
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case e := <-events:
-			p.note(e)
-			if e.Time.Sub(changed) > afterChange { // a stream of changes must not put off the look
-				changed = e.Time
-				next.Reset(afterChange)
-			}
-		case <-next.C:
-			began := time.Now()
-			if err := p.look(ctx); err != nil && ctx.Err() == nil {
-				return err
-			}
-			wait := pause
-			if time.Since(changed) < carriedOut {
-				wait = min(pause, afterChange)
-			}
-			next.Reset(max(wait, 2*time.Since(began))) // at most a third of the time is spent on looks
-		}
-	}
+	l := lookout{pause: time.Duration(o.watch), after: 100 * time.Millisecond, again: 3 * time.Second, share: 3}
+	return o.keep(ctx, c, l, p.note, p.look)
 }
 
 // note keeps an event as a possible cause.

@@ -223,6 +223,62 @@ func (o *options) events(ctx context.Context, databases []watchedDatabase, show 
 	return failed, nil
 }
 
+// A lookout says when to look at something again that the databases have a part in.
+type lookout struct {
+	pause time.Duration // the longest between two looks
+	after time.Duration // from a change in the databases to the look at what came of it
+	again time.Duration // how long after a change looks go on at that pace: the nodes take time to carry it out
+	share int           // looks take at most one in so many parts of the time
+}
+
+// keep looks until the context ends. Note is told of the events meanwhile.
+func (o *options) keep(ctx context.Context, c *cluster.Cluster, l lookout, note func(watch.Event), look func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	events := make(chan watch.Event)
+	ended := make(chan struct{})
+	defer func() { cancel(); <-ended }()
+	go func() {
+		defer close(ended)
+		_, _ = o.events(ctx, watched(c), func(e watch.Event) error {
+			select {
+			case events <- e:
+			case <-ctx.Done():
+			}
+			return nil
+		})
+	}()
+	next := time.NewTimer(l.pause)
+	defer next.Stop()
+	var changed, rested time.Time // of the last change; from when on the next look is due
+	pending := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-events:
+			note(e)
+			changed = e.Time
+			if !pending { // a stream of changes must not put off the look
+				pending = true
+				next.Reset(max(l.after, time.Until(rested)))
+			}
+		case <-next.C:
+			pending = false
+			began := time.Now()
+			if err := look(ctx); err != nil && ctx.Err() == nil {
+				return err
+			}
+			rest := time.Since(began) * time.Duration(l.share-1)
+			rested = time.Now().Add(rest)
+			wait := l.pause
+			if time.Since(changed) < l.again {
+				wait = min(l.pause, l.after)
+			}
+			next.Reset(max(wait, rest))
+		}
+	}
+}
+
 // line prints an event for people.
 func (o *watchOptions) line(e watch.Event) error {
 	_, err := fmt.Fprintln(o.stdout, eventText(e))
