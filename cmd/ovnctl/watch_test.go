@@ -158,8 +158,20 @@ func TestWatch(t *testing.T) {
 	north.Transact(`{"op":"update","table":"Load_Balancer","where":[],"row":{"vips":["map",[["10.96.0.1:80",""]]]}}`)
 	w.next(watch.LoadBalancer, "empty", "load balancer lb1", "lost its last backend: 10.244.0.5:80")
 
-	// What routers and gateways do.
-	datapath := reference(south, "Datapath_Binding", "")
+	// Routers.
+	north.Transact(`{"op":"insert","table":"Logical_Router","row":{"name":"r1","static_routes":["named-uuid","s"],"nat":["named-uuid","n"],"policies":["named-uuid","p"]}}`,
+		`{"op":"insert","table":"Logical_Router_Static_Route","uuid-name":"s","row":{"ip_prefix":"0.0.0.0/0","nexthop":"192.0.2.1"}}`,
+		`{"op":"insert","table":"NAT","uuid-name":"n","row":{"type":"snat","logical_ip":"10.244.0.0/16","external_ip":"192.0.2.10"}}`,
+		`{"op":"insert","table":"Logical_Router_Policy","uuid-name":"p","row":{"priority":100,"match":"ip4","action":"drop"}}`)
+	w.next(watch.Routing, "added", "static route on router r1", "added: 0.0.0.0/0 via 192.0.2.1")
+	north.Transact(`{"op":"update","table":"Logical_Router_Static_Route","where":[],"row":{"nexthop":"192.0.2.2"}}`)
+	w.next(watch.Routing, "changed", "static route on router r1", "from 0.0.0.0/0 via 192.0.2.1 to 0.0.0.0/0 via 192.0.2.2")
+	north.Transact(`{"op":"update","table":"Logical_Router","where":[],"row":{"nat":["set",[]],"policies":["set",[]]}}`)
+	w.next(watch.Routing, "removed", "router policy on router r1", "removed: drop at priority 100: ip4")
+	w.next(watch.Routing, "removed", "NAT on router r1", "removed: snat of 10.244.0.0/16, external address 192.0.2.10")
+
+	// What routers learn.
+	datapath := reference(south, "Datapath_Binding", `["tunnel_key","==",1]`)
 	south.Transact(`{"op":"insert","table":"MAC_Binding","row":{"logical_port":"lrp0","ip":"192.0.2.1","mac":"0a:00:00:00:00:01","datapath":` + datapath + `}}`)
 	w.next(watch.Neighbour, "learned", "192.0.2.1", "router port lrp0 learned its MAC address: 0a:00:00:00:00:01")
 	south.Transact(`{"op":"update","table":"MAC_Binding","where":[],"row":{"mac":"0a:00:00:00:00:02"}}`)

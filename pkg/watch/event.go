@@ -15,6 +15,7 @@ const (
 	Port         Kind = "port"          // a logical port and where it is
 	Policy       Kind = "policy"        // ACLs, and what they were made for
 	LoadBalancer Kind = "load-balancer" // VIPs and their backends
+	Routing      Kind = "routing"       // routes, policies, NAT and ports of routers
 	Gateway      Kind = "gateway"       // which chassis has a gateway
 	Chassis      Kind = "chassis"       // nodes that come, go and fall silent
 	BFD          Kind = "bfd"           // next hops that BFD watches
@@ -31,6 +32,7 @@ var Kinds = []struct {
 	{Port, "ports added, claimed, up, moved, flapping, released, removed"},
 	{Policy, "ACLs, by the NetworkPolicy or group they were made for"},
 	{LoadBalancer, "virtual IPs: backends, the last one lost"},
+	{Routing, "static routes, policies, NAT and ports of routers"},
 	{Gateway, "gateways that move from one chassis to another"},
 	{Chassis, "chassis added, removed, silent, caught up"},
 	{BFD, "BFD sessions of routes: up, down"},

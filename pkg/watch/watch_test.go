@@ -115,6 +115,18 @@ func TestGateway(t *testing.T) {
 	s.expect(t, "gateway claimed gateway port p: claimed by node1", "gateway moved gateway port p: moved from node1 to node2")
 }
 
+// TestBFD reports what becomes of a session, and nothing of its other columns.
+func TestBFD(t *testing.T) {
+	s := begin(node1)
+	session := sb.BFD{LogicalPort: "lrp0", DstIP: "192.0.2.1", ChassisName: "n1", Status: "init"}
+	for _, status := range []string{"init", "up", "up", "down"} {
+		session.Status = status
+		session.MinRx++
+		s.south("b", session)
+	}
+	s.expect(t, "bfd up BFD session to 192.0.2.1: up at router port lrp0, was init", "bfd down BFD session to 192.0.2.1: down at router port lrp0, was up")
+}
+
 // TestSilent reports a chassis that does not catch up, once, and when it has; not one that is of another zone.
 func TestSilent(t *testing.T) {
 	remote := sb.Chassis{ChassisIdentity: sb.ChassisIdentity{Name: "n3", Hostname: "node3", OtherConfig: map[string]string{"is-remote": "true"}}}

@@ -18,6 +18,7 @@ import (
 var (
 	Northbound = []ovsdb.Row{
 		nb.Global{}, nb.LogicalSwitchContents{}, nb.PortGroupContents{}, nb.LogicalSwitchPortBrief{}, nb.ACLBrief{}, nb.LoadBalancer{},
+		nb.LogicalRouterContents{}, nb.LogicalRouterPort{}, nb.StaticRoute{}, nb.Policy{}, nb.NAT{},
 	}
 	Southbound = []ovsdb.Row{
 		sb.Global{}, sb.Chassis{}, sb.ChassisPrivate{}, sb.PortBindingBrief{}, sb.MACBinding{}, sb.BFD{},
@@ -34,7 +35,7 @@ type Watcher struct {
 	progress
 }
 
-// A holder is what has an ACL or a port.
+// A holder is what has an ACL, a port or a route.
 type holder struct {
 	decode.Holder
 	owner decode.Owner
@@ -97,6 +98,14 @@ func (w *Watcher) Take(db string, u replica.Update) []Event {
 			rules = append(rules, r.rule(both[nb.ACLBrief](c)))
 		case nb.LoadBalancer:
 			r.balancerChanged(both[nb.LoadBalancer](c))
+		case nb.StaticRoute:
+			r.routeChanged(both[nb.StaticRoute](c))
+		case nb.Policy:
+			r.routerPolicyChanged(both[nb.Policy](c))
+		case nb.NAT:
+			r.natChanged(both[nb.NAT](c))
+		case nb.LogicalRouterPort:
+			r.routerPortChanged(both[nb.LogicalRouterPort](c))
 		case sb.MACBinding:
 			r.neighbourChanged(both[sb.MACBinding](c))
 		case sb.BFD:
@@ -163,6 +172,11 @@ func (r *report) index(changes []replica.Change) {
 			for _, id := range row.ACLs {
 				r.holders[id] = h
 			}
+		case nb.LogicalRouterContents:
+			h := holder{decode.Holder{Kind: decode.RouterHolder, Name: row.Name}, decode.OwnerOf(row.ExternalIDs)}
+			for _, id := range slices.Concat(row.NAT, row.Policies, row.StaticRoutes, row.Ports) {
+				r.holders[id] = h
+			}
 		case sb.Chassis:
 			r.chassis[c.UUID] = row
 		}
@@ -176,7 +190,7 @@ func (r *report) forget(changes []replica.Change) {
 			continue
 		}
 		switch row := c.Old.(type) {
-		case nb.ACLBrief, nb.LogicalSwitchPortBrief:
+		case nb.ACLBrief, nb.LogicalSwitchPortBrief, nb.LogicalRouterPort, nb.StaticRoute, nb.Policy, nb.NAT:
 			delete(r.holders, c.UUID)
 		case sb.Chassis:
 			delete(r.chassis, c.UUID)
