@@ -49,6 +49,7 @@ func (r *report) port(name string) *port {
 func (r *report) drop(name string) {
 	if p := r.ports[name]; !p.inNorth && !p.inSouth {
 		delete(r.ports, name)
+		delete(r.restless, name)
 	}
 }
 
@@ -172,6 +173,7 @@ func (r *report) relocated(p *port, name, is string) {
 	switch {
 	case len(p.moves) >= flapping && !p.flapping:
 		p.flapping, p.total = true, len(p.moves)
+		r.restless[name] = true
 		e.Action = "flapping"
 		e.Message = fmt.Sprintf("flapping: moved %d times within %s, last from %s to %s", p.total, span(r.now.Sub(p.moves[0])), from, is)
 		e.Effect = "two nodes claim it, or one of them fails again and again: its packets are lost meanwhile; further moves are counted until it rests"
@@ -209,15 +211,13 @@ func (p *port) recent(now time.Time) []time.Time {
 
 // settled reports the ports that have stopped to flap.
 func (r *report) settled() {
-	for _, name := range slices.Sorted(maps.Keys(r.ports)) {
+	for _, name := range slices.Sorted(maps.Keys(r.restless)) {
 		p := r.ports[name]
-		if !p.flapping {
-			continue
-		}
 		if p.moves = p.recent(r.now); len(p.moves) > 0 {
 			continue
 		}
 		p.flapping = false
+		delete(r.restless, name)
 		where := "on " + p.on
 		if p.released {
 			where = "without a chassis"

@@ -27,11 +27,12 @@ var (
 
 // A Watcher follows one zone. Its memory grows with the objects of the zone, not with time.
 type Watcher struct {
-	zone    string
-	ports   map[string]*port // by name
-	holders map[ovsdb.UUID]holder
-	chassis map[ovsdb.UUID]sb.Chassis
-	origins map[string]origin // by database
+	zone     string
+	ports    map[string]*port // by name
+	restless map[string]bool  // names of those that flap
+	holders  map[ovsdb.UUID]holder
+	chassis  map[ovsdb.UUID]sb.Chassis
+	origins  map[string]origin // by database
 	progress
 }
 
@@ -51,7 +52,7 @@ type origin struct {
 // New returns the Watcher of a zone; its name may be empty.
 func New(zone string) *Watcher {
 	return &Watcher{
-		zone: zone, ports: map[string]*port{}, holders: map[ovsdb.UUID]holder{}, chassis: map[ovsdb.UUID]sb.Chassis{}, origins: map[string]origin{},
+		zone: zone, ports: map[string]*port{}, restless: map[string]bool{}, holders: map[ovsdb.UUID]holder{}, chassis: map[ovsdb.UUID]sb.Chassis{}, origins: map[string]origin{},
 		progress: progress{behind: map[string]*standing{}},
 	}
 }
