@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
@@ -31,7 +32,9 @@ type pathWatch struct {
 
 	last   *journey.Trace // nil before the first
 	failed string         // why the last look gave none
-	events []watch.Event  // recent ones
+
+	mu     sync.Mutex
+	events []watch.Event // recent ones
 }
 
 // runWatch traces again and again, and prints what changes.
@@ -46,6 +49,8 @@ func (o *traceOptions) runWatch(ctx context.Context, c *cluster.Cluster, from, t
 
 // note keeps an event as a possible cause.
 func (p *pathWatch) note(e watch.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	old := func(other watch.Event) bool { return e.Time.Sub(other.Time) > related }
 	p.events = append(slices.DeleteFunc(p.events, old), e)
 	if extra := len(p.events) - 1000; extra > 0 {
@@ -133,9 +138,6 @@ func stepText(s *compare.PathStep) string {
 	}
 	if s.Step != nil {
 		text += ", " + s.Step.Stage
-		if len(s.Step.Actions) > 0 {
-			text += ": " + strings.Join(s.Step.Actions, ", ")
-		}
 	}
 	return render.Clean(text)
 }
@@ -162,6 +164,8 @@ func (p *pathWatch) causes(w io.Writer, indent string, traces []*journey.Trace) 
 	}
 	var causes []string
 	others := 0
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, e := range p.events {
 		switch {
 		case slices.ContainsFunc(e.Names, func(n string) bool { return names[n] }):

@@ -228,21 +228,22 @@ type lookout struct {
 	pause time.Duration // the longest between two looks
 	after time.Duration // from a change in the databases to the look at what came of it
 	again time.Duration // how long after a change looks go on at that pace: the nodes take time to carry it out
-	share int           // looks take at most one in so many parts of the time
+	share int           // looks take at most one in so many parts of the time, but half of it as long as again says
 }
 
-// keep looks until the context ends. Note is told of the events meanwhile.
+// keep looks until the context ends. Note is told of the events, also while it looks.
 func (o *options) keep(ctx context.Context, c *cluster.Cluster, l lookout, note func(watch.Event), look func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan watch.Event)
+	events := make(chan time.Time, 1) // of one that is not answered by a look yet
 	ended := make(chan struct{})
 	defer func() { cancel(); <-ended }()
 	go func() {
 		defer close(ended)
 		_, _ = o.events(ctx, watched(c), func(e watch.Event) error {
+			note(e)
 			select {
-			case events <- e:
-			case <-ctx.Done():
+			case events <- e.Time:
+			default:
 			}
 			return nil
 		})
@@ -255,9 +256,7 @@ func (o *options) keep(ctx context.Context, c *cluster.Cluster, l lookout, note 
 		select {
 		case <-ctx.Done():
 			return nil
-		case e := <-events:
-			note(e)
-			changed = e.Time
+		case changed = <-events:
 			if !pending { // a stream of changes must not put off the look
 				pending = true
 				next.Reset(max(l.after, time.Until(rested)))
@@ -268,12 +267,11 @@ func (o *options) keep(ctx context.Context, c *cluster.Cluster, l lookout, note 
 			if err := look(ctx); err != nil && ctx.Err() == nil {
 				return err
 			}
-			rest := time.Since(began) * time.Duration(l.share-1)
-			rested = time.Now().Add(rest)
-			wait := l.pause
+			rest, wait := time.Since(began)*time.Duration(l.share-1), l.pause
 			if time.Since(changed) < l.again {
-				wait = min(l.pause, l.after)
+				rest, wait = time.Since(began), min(l.pause, l.after)
 			}
+			rested = time.Now().Add(rest)
 			next.Reset(max(wait, rest))
 		}
 	}
