@@ -12,12 +12,12 @@ import (
 
 var rows = []ovsdb.Row{
 	vswitch.Bridge{}, vswitch.Controller{}, vswitch.Mirror{}, vswitch.FlowTable{}, vswitch.Port{},
-	vswitch.Interface{}, vswitch.QoS{}, vswitch.Queue{}, vswitch.OpenvSwitch{}, vswitch.Manager{},
+	vswitch.Interface{}, vswitch.QoS{}, vswitch.Queue{}, vswitch.FlowSampleCollectorSet{}, vswitch.OpenvSwitch{}, vswitch.Manager{},
 	vswitch.SSL{}, vswitch.Datapath{}, vswitch.CTZone{},
 }
 
 var projections = []ovsdb.Row{
-	vswitch.BridgeBrief{}, vswitch.BridgeName{}, vswitch.PortBrief{}, vswitch.InterfaceBrief{}, vswitch.OpenvSwitchIDs{}, vswitch.SSLFiles{},
+	vswitch.BridgeBrief{}, vswitch.BridgeName{}, vswitch.PortBrief{}, vswitch.InterfaceBrief{}, vswitch.OpenvSwitchIDs{}, vswitch.SSLFiles{}, vswitch.Versions{},
 }
 
 // otherRelease lists the columns that the installed release lacks.
@@ -47,6 +47,7 @@ func TestSources(t *testing.T) {
 	vsctl("--id=@m", "create", "Mirror", "name=m", "select_all=true", "--", "set", "Bridge", "br-int", "mirrors=@m")
 	vsctl("--id=@t", "create", "Flow_Table", "name=t", "flow_limit=10", "--", "set", "Bridge", "br-int", "flow_tables={3=@t}")
 	vsctl("--id=@z", "create", "CT_Zone", "external_ids:a=b", "--", "--id=@d", "create", "Datapath", "datapath_version=1", "ct_zones={5=@z}", "--", "set", "Open_vSwitch", ".", "datapaths={system=@d}")
+	vsctl("--id=@b", "get", "Bridge", "br-int", "--", "--id=@i", "create", "IPFIX", `targets="127.0.0.1:4739"`, "--", "create", "Flow_Sample_Collector_Set", "bridge=@b", "id=1", "ipfix=@i")
 	vsctl("set-manager", "ptcp:0:127.0.0.1", "--", "set-ssl", "key", "cert", "ca")
 	vsctl("set", "Port", "bond0", "trunks=2,10,100", "--", "clear", "Port", "p1", "tag", "--", "set", "Interface", "tun0", "ofport=3", "--", "clear", "Interface", "tun0", "error")
 	vsctl("del-port", "br-int", "p1", "--", "add-port", "br-int", "p1", "--", "set", "Interface", "p1", "ofport=6", "--", "remove", "Bridge", "br-int", "flow_tables", "3")
