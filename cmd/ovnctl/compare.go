@@ -14,6 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
 // live is the source that is not a capture.
@@ -100,7 +101,15 @@ func (o *compareOptions) run(ctx context.Context, pathA, pathB string) (err erro
 		A:        side(pathA, a.Source(), nil), B: side(pathB, b.Source(), nil),
 		Comparison: *result,
 	}
-	if err := render.Compare(o.stdout, o.style(o.stdout), format, doc); err != nil {
+	var drawn *topology.Topology
+	if format == "svg" {
+		g, err := topology.Load(ctx, b)
+		if err != nil {
+			return unknownError{err}
+		}
+		drawn = &g.Topology
+	}
+	if err := render.Compare(o.stdout, o.style(o.stdout), format, doc, drawn); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	switch {

@@ -210,13 +210,13 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(e.print(report, nil), e.verdict(report))
+	return cmp.Or(e.print(ctx, report, nil), e.verdict(report))
 }
 
 // checkFix validates the flags about repairs.
 func (o *doctorOptions) checkFix() error {
 	if o.fix {
-		if o.output == "md" || o.output == "junit" {
+		if o.output == "md" || o.output == "svg" || o.output == "junit" {
 			return fmt.Errorf("--fix prints table, short, json or yaml, not %s", o.output)
 		}
 		return o.applyOptions.check(o.options)
@@ -377,8 +377,8 @@ func (e *examination) sendTunnels(ctx context.Context) ([]*doctor.Check, error) 
 }
 
 // print writes a report, and in a document the repairs made.
-func (e *examination) print(report doctor.Report, fixed []fixes.Fix) error {
-	if e.machine() || e.format == "junit" {
+func (e *examination) print(ctx context.Context, report doctor.Report, fixed []fixes.Fix) error {
+	if e.machine() || e.format == "junit" || e.format == "svg" {
 		e.warn(e.c)
 	}
 	problems := problemTexts(e.c)
@@ -394,6 +394,13 @@ func (e *examination) print(report doctor.Report, fixed []fixes.Fix) error {
 		doc.Stats = &doctor.Stats{Took: e.took, Reads: e.looked.Reads()}
 	}
 	view := render.DoctorView{About: strings.Join(e.about, " and "), Unread: append(problems, e.farNodes(e.looked)...), Sources: sources(e.c), Next: e.next(report), Command: e.fixCommand, Saved: e.offline != ""}
+	if e.format == "svg" {
+		g, err := topology.Load(ctx, e.c)
+		if err != nil {
+			return unknownError{err}
+		}
+		view.Map = &g.Topology
+	}
 	if err := render.Doctor(e.stdout, e.style(e.stdout), e.format, doc, view); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
@@ -451,13 +458,13 @@ func (e *examination) repair(ctx context.Context) error {
 		e.c = l.Cluster
 		var err error
 		if report, err = e.examine(ctx); err == nil && !e.machine() {
-			err = e.print(report, nil)
+			err = e.print(ctx, report, nil)
 		}
 		return faultsOf(report.Findings, false), err
 	})
 	e.c = l.Cluster
 	if err == nil && e.machine() {
-		err = e.print(report, fixed)
+		err = e.print(ctx, report, fixed)
 	}
 	switch {
 	case err != nil:

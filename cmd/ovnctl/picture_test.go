@@ -38,6 +38,9 @@ var documentedPictures = map[string][]string{
 	"topology": {"--offline", "demo", "topology", "show"},
 	"dropped":  {"--offline", "demo", "trace", "shop/client", "bank/vault-2", "--tcp", "8080"},
 	"reply":    {"--offline", "demo", "trace", "shop/client", "203.0.113.10"},
+	"findings": {"--offline", "demo", "doctor"},
+	"changes":  {"compare", "demo:healthy", "demo:broken"},
+	"reach":    {"--offline", "demo", "reach", "all", "all", "--tcp", "8080"},
 	"backends": {"--offline", "demo", "trace", "shop/client", "svc:shop/web", "--tcp", "80"},
 }
 
@@ -70,9 +73,9 @@ func TestDeploymentsPictured(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			offline := []string{"--offline", "../../testdata/deployments/" + d.file + ".tar.zst"}
 			for _, args := range [][]string{
-				{"topology", "show"}, {"topology", "show", "--logical"}, {"topology", "show", "--physical"}, {"topology", "show", "node:" + d.nodes[1]},
+				{"doctor"}, {"reach", "all", "all"}, {"topology", "show"}, {"topology", "show", "--logical"}, {"topology", "show", "--physical"}, {"topology", "show", "node:" + d.nodes[1]},
 			} {
-				t.Run(strings.Join(args[2:], " "), func(t *testing.T) { pictured(t, append(offline, args...)...) })
+				t.Run(strings.Join(args, " "), func(t *testing.T) { pictured(t, append(offline, args...)...) })
 			}
 		})
 	}

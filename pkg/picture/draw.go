@@ -43,11 +43,12 @@ func (m *mapper) card(c *card) {
 	m.begin(c.object, strings.TrimSpace(c.name+"  "+c.note))
 	m.box(c.frame, round, class)
 	x, w := c.x+14, c.w-28
-	if c.note == "" {
-		m.words(x, c.y+c.head()/2+4, w, atStart, name, c.name)
+	m.badge(&c.badges, c.right()-8, c.y+6)
+	if beside := w - c.badges.room(); c.note == "" {
+		m.words(x, c.y+c.head()/2+4, beside, atStart, name, c.name)
 	} else {
-		m.words(x, c.y+17, w, atStart, name, c.name)
-		m.words(x, c.y+32, w, atStart, remark, c.note)
+		m.words(x, c.y+17, beside, atStart, name, c.name)
+		m.words(x, c.y+32, beside, atStart, remark, c.note)
 	}
 	m.end()
 	for i, r := range c.rows {
@@ -150,7 +151,8 @@ func (m *mapper) drawColumn(c *column) {
 		m.mark(bad, x+6, c.y+20, 11)
 		x += 20
 	}
-	m.words(x, c.y+25, w-20, atStart, title, c.name)
+	m.badge(&c.badges, left+w, c.y+12)
+	m.words(x, c.y+25, w-20-c.badges.room(), atStart, title, c.name)
 	m.words(left, c.y+41, w, atStart, remark, c.note)
 	m.end()
 	lanes := 0
@@ -204,7 +206,8 @@ func (m *mapper) uplink(u *uplink) {
 	m.begin(u.object, strings.TrimSpace(u.name+"  "+u.note))
 	m.box(u.frame, 13, class)
 	m.mark(u.state, u.x+14, u.y+13, 9)
-	m.words(u.x+25, u.y+17.5, u.w-35, atStart, l, u.name)
+	m.badge(&u.badges, u.right()-6, u.y+5)
+	m.words(u.x+25, u.y+17.5, u.w-35-u.badges.room(), atStart, l, u.name)
 	m.end()
 }
 
@@ -306,7 +309,8 @@ func (m *mapper) drawTiles() {
 		x, w := c.x+14, c.w-28
 		m.begin(c.object, c.name+"  "+c.note)
 		m.box(c.frame, 8, class)
-		m.words(x, c.y+20, w, atStart, name, c.name)
+		m.badge(&c.badges, c.right()-8, c.y+6)
+		m.words(x, c.y+20, w-c.badges.room(), atStart, name, c.name)
 		m.words(x, c.y+36, w, atStart, remark, tally(c.workloads))
 		if c.down > 0 {
 			word := fmt.Sprintf("%d down", c.down)

@@ -24,15 +24,25 @@ const (
 // Topology draws a deployment: the logical network above and in its chassis, with their bridges, uplinks and tunnels below. What
 // is broken is listed on top and stands out below.
 func Topology(t *topology.Topology) *Picture {
-	s := stage(t)
-	m := &mapper{scene: s, Picture: &Picture{title: "Topology: " + summary(t), width: mapWidth}, y: margin}
-	m.heading("Topology", summary(t))
+	m := newMapper("Topology", summary(t), t)
 	m.alarms()
+	m.finish()
+	return m.Picture
+}
+
+// newMapper begins a map with its heading.
+func newMapper(heading, note string, t *topology.Topology) *mapper {
+	m := &mapper{scene: stage(t), Picture: &Picture{title: heading + ": " + note, width: mapWidth}}
+	m.y = m.heading(heading, note, margin)
+	return m
+}
+
+// finish draws the deployment below what is there.
+func (m *mapper) finish() {
 	m.place()
 	m.draw()
 	m.legend()
 	m.height = m.y + margin
-	return m.Picture
 }
 
 // summary counts what there is.
@@ -62,11 +72,12 @@ type mapper struct {
 	chain []*chain
 }
 
-// heading writes the title of a picture.
-func (m *mapper) heading(text, note string) {
-	m.words(margin, m.y+20, 400, atStart, heading, text)
-	m.words(margin+widthOf(text, heading)+16, m.y+20, mapWidth-2*margin-widthOf(text, heading)-16, atStart, remark, note)
-	m.y += 36
+// heading writes the title of a picture, and returns where it ends.
+func (p *Picture) heading(text, note string, y float64) float64 {
+	x := margin + min(widthOf(text, heading), 400) + 16
+	p.words(margin, y+20, 400, atStart, heading, text)
+	p.words(x, y+20, mapWidth-margin-x, atStart, remark, note)
+	return y + 36
 }
 
 // mostAlarms is how many troubles are listed.

@@ -29,6 +29,8 @@ var (
 	alarm   = look{"alarm", 13, true}
 	alarmed = look{"alarm", 12, false}
 
+	badge = look{"on-badge", 11, true}
+
 	alarmSmall = look{"alarm", 11, true}
 	remarkBad  = look{"alarm", 11, false}
 )
@@ -52,10 +54,17 @@ var paints = []paint{
 	{class: "wire", fill: "#ffffff", nightFill: "#0d1117", stroke: "#656d76", nightColor: "#8b949e"},
 	{class: "broken", fill: "#fdeae8", nightFill: "#3b1513", stroke: "#c4281c", nightColor: "#ff8a80", more: "stroke-width:2"},
 	{class: "warned", fill: "#fff3d1", nightFill: "#332701", stroke: "#8a5d00", nightColor: "#e3b341", more: "stroke-width:1.5"},
+	{class: "fine-cell", fill: "#e0f2ef", nightFill: "#0f2f2c"},
+	{class: "lost-cell", fill: "#fbd9d5", nightFill: "#4a1a17"},
+	{class: "odd-cell", fill: "#fff3d1", nightFill: "#332701"},
 	{class: "absent", fill: "#ffffff", nightFill: "#0d1117", stroke: "#656d76", nightColor: "#8b949e", more: "stroke-dasharray:4 3"},
 	{class: "ink", fill: "#1f2328", nightFill: "#e6edf3"},
 	{class: "soft", fill: "#4b535d", nightFill: "#aab4c0"},
 	{class: "alarm", fill: "#a31b10", nightFill: "#ffb4ab"},
+	{class: "badge", fill: "#44505c", nightFill: "#aab4c0"},
+	{class: "badge-odd", fill: "#7a5200", nightFill: "#f0c95b"},
+	{class: "badge-bad", fill: "#a31b10", nightFill: "#ffb4ab"},
+	{class: "on-badge", fill: "#ffffff", nightFill: "#16181c"},
 	{class: "link", fill: "none", nightFill: "none", stroke: "#7d8792", nightColor: "#6e7681", more: "stroke-width:1.3"},
 	{class: "tunnel", fill: "none", nightFill: "none", stroke: "#656d76", nightColor: "#8b949e", more: "stroke-width:2;stroke-dasharray:7 3"},
 	{class: "tunnel-bad", fill: "none", nightFill: "none", stroke: "#c4281c", nightColor: "#ff8a80", more: "stroke-width:2.5;stroke-dasharray:2 4"},

@@ -16,7 +16,8 @@ type scene struct {
 	links    []link
 	tunnels  []wire
 	troubles []string
-	crowded  bool // more chassis than there is place for in full: they are tiles, and what is alike on each is one card
+	cards    map[string]*card // of logical routers and switches, by UUID
+	crowded  bool             // more chassis than there is place for in full: they are tiles, and what is alike on each is one card
 }
 
 // mostColumns is how many chassis are drawn in full, beside each other.
@@ -30,6 +31,7 @@ type column struct {
 	bridges            []*card // the integration bridge first
 	uplinks            []*uplink
 	state              state
+	badges             badges
 	workloads          []string // a word for each
 	down               int      // of them
 
@@ -54,6 +56,7 @@ type card struct {
 	name, note string
 	rows       []row
 	state      state
+	badges     badges
 	column     *column // nil if shared
 
 	frame
@@ -73,6 +76,7 @@ type uplink struct {
 	object     string
 	name, note string
 	state      state
+	badges     badges
 	frame
 }
 
@@ -94,7 +98,6 @@ type stager struct {
 	canon    map[string]string            // a logical object that stands for the same in another zone
 	homes    map[string]*column           // of logical objects that are on one chassis only
 	near     map[string][]string          // logical objects that are joined
-	cards    map[string]*card             // by object
 	slices   map[*column]map[string]*card // parts of switches
 	byUUID   map[string]*topology.Port
 }
@@ -102,9 +105,9 @@ type stager struct {
 // stage sets the scene of a topology.
 func stage(t *topology.Topology) *scene {
 	s := &stager{
-		scene: &scene{}, t: t,
+		scene: &scene{cards: map[string]*card{}}, t: t,
 		columnOf: map[string]*column{}, canon: map[string]string{}, homes: map[string]*column{}, near: map[string][]string{},
-		cards: map[string]*card{}, slices: map[*column]map[string]*card{}, byUUID: map[string]*topology.Port{},
+		slices: map[*column]map[string]*card{}, byUUID: map[string]*topology.Port{},
 	}
 	for _, p := range t.Ports {
 		s.byUUID[p.UUID] = p
@@ -115,6 +118,9 @@ func stage(t *topology.Topology) *scene {
 	s.settle()
 	s.datapaths()
 	s.workloads()
+	for copied, first := range s.canon {
+		s.cards[copied] = s.cards[first]
+	}
 	s.joined()
 	s.bridges()
 	s.wires()

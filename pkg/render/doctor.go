@@ -11,10 +11,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
 // DoctorFormats are the formats that [Doctor] knows, the default first.
-var DoctorFormats = []string{"table", "short", "json", "yaml", "md", "junit"}
+var DoctorFormats = []string{"table", "short", "json", "yaml", "md", "svg", "junit"}
 
 // DoctorView is what the text formats show besides the report.
 type DoctorView struct {
@@ -25,6 +26,8 @@ type DoctorView struct {
 	// Command is the command of a repair as it can be run where the report is read; nil: as the call has it.
 	Command func(*fixes.Call) string
 	Saved   bool // the report is of saved data, which no repair changes
+	// Map is the deployment, of which a picture is drawn; only for that.
+	Map *topology.Topology
 }
 
 // Doctor writes the findings in one of [DoctorFormats].
@@ -36,6 +39,8 @@ func Doctor(w io.Writer, s Style, format string, doc doctor.Document, v DoctorVi
 		return doctorJUnit(w, doc.Report, v)
 	case "md":
 		return doctorMarkdown(w, doc, v)
+	case "svg":
+		return doctorPicture(w, doc, v)
 	}
 	p := &doctorPrinter{tracePrinter: tracePrinter{style: s}, short: format == "short", view: v}
 	p.head(doc.Report, v)

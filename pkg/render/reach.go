@@ -17,7 +17,7 @@ import (
 )
 
 // ReachFormats are the formats that [Reach] knows, the default first.
-var ReachFormats = []string{"table", "wide", "list", "expect", "json", "yaml", "csv", "md"}
+var ReachFormats = []string{"table", "wide", "list", "expect", "json", "yaml", "csv", "md", "svg"}
 
 // ReachView is what the text formats show besides the result.
 type ReachView struct {
@@ -36,6 +36,8 @@ func Reach(w io.Writer, s Style, format string, doc reach.Document, v ReachView)
 		return reachList(w, doc.Result)
 	case "md":
 		return reachMarkdown(w, doc.Result, v)
+	case "svg":
+		return reachPicture(w, doc, v)
 	}
 	p := &reachPrinter{tracePrinter: tracePrinter{style: s}, w: w, result: doc.Result}
 	p.head(v.Notes)

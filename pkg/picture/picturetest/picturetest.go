@@ -148,6 +148,9 @@ func (s *sheet) text(e xml.StartElement, text string) {
 		case "end":
 			a.x -= w
 		}
+		if strings.HasPrefix(attr(e, "transform"), "rotate(-90 ") {
+			a = area{size(e, "x") - 0.76*high, size(e, "y") - w, high, w}
+		}
 		s.labels = append(s.labels, label{a, attr(e, "class"), text})
 	}
 }
