@@ -15,13 +15,14 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/document"
+	"github.com/ovnctl/ovnctl/pkg/picture"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
 type topologyOptions struct {
 	*options
-	logical, physical bool
+	logical, physical, drawn bool
 }
 
 func newTopology(root *options) *cobra.Command {
@@ -59,6 +60,8 @@ Output formats: ` + strings.Join(render.TopologyFormats, ", ") + `.
 		Example: `  ovnctl topology show
   ovnctl topology show shop/web-1
   ovnctl topology show node:node2 -o wide
+  ovnctl topology show --map
+  ovnctl topology show -o svg > network.svg
   ovnctl topology show --logical -o dot | dot -Tsvg > network.svg`,
 		ValidArgsFunction: o.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -69,6 +72,7 @@ Output formats: ` + strings.Join(render.TopologyFormats, ", ") + `.
 	f.SortFlags = false
 	f.BoolVar(&o.logical, "logical", false, "leave out chassis, nodes, bridges and tunnels")
 	f.BoolVar(&o.physical, "physical", false, "only chassis, nodes, bridges, tunnels and the ports they hold")
+	f.BoolVar(&o.drawn, "map", false, "draw it in characters: for up to four chassis; -o svg draws any number")
 	cmd.MarkFlagsMutuallyExclusive("logical", "physical")
 	return cmd
 }
@@ -77,6 +81,9 @@ func (o *topologyOptions) run(ctx context.Context, names []string) (err error) {
 	format, err := o.format(render.TopologyFormats...)
 	if err != nil {
 		return err
+	}
+	if o.drawn && format != render.TopologyFormats[0] {
+		return usageError{fmt.Errorf("--map draws in characters and -o %s is another format: give one of the two", format)}
 	}
 	c, g, err := o.read(ctx)
 	if err != nil {
@@ -100,11 +107,27 @@ func (o *topologyOptions) run(ctx context.Context, names []string) (err error) {
 		view.Notes = doc.Notes // pasted without standard error
 	}
 	o.warn(c) // first, as the reader may cut off the output
-	if err := render.Topology(o.stdout, o.style(o.stdout), format, doc, view); err != nil {
-		return fmt.Errorf("standard output: %w", err)
+	if o.drawn {
+		err = o.printMap(&shown)
+	} else if err = render.Topology(o.stdout, o.style(o.stdout), format, doc, view); err != nil {
+		err = fmt.Errorf("standard output: %w", err)
+	}
+	if err != nil {
+		return err
 	}
 	if len(c.Problems) > 0 || g.Failed() {
 		return verdict(exitUnknown)
+	}
+	return nil
+}
+
+// printMap draws a deployment in characters, if it is small enough.
+func (o *topologyOptions) printMap(t *topology.Topology) error {
+	if n := len(t.Chassis); n > picture.MostColumns {
+		return usageError{fmt.Errorf("--map draws up to %d chassis and there are %d\nhint: name some of them, or draw a picture: ovnctl topology show -o svg", picture.MostColumns, n)}
+	}
+	if err := render.TopologyMap(o.stdout, o.style(o.stdout), t); err != nil {
+		return fmt.Errorf("standard output: %w", err)
 	}
 	return nil
 }
