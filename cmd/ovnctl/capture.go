@@ -103,7 +103,7 @@ func (o *captureOptions) run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer o.close(c, &err)
-	out, err := o.create(name)
+	out, err := o.create(name, o.force)
 	if err != nil {
 		return usageError{err}
 	}
@@ -222,12 +222,12 @@ func (o *captureOptions) onTerminal() bool {
 }
 
 // create opens the file, readable by this user only.
-func (o *captureOptions) create(name string) (io.WriteCloser, error) {
+func (o *options) create(name string, force bool) (io.WriteCloser, error) {
 	if name == "-" {
 		return nopCloser{o.stdout}, nil
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if o.force {
+	if force {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
 	f, err := os.OpenFile(name, flags, 0o600)

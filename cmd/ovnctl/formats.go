@@ -42,6 +42,8 @@ func outputFormats(cmd *cobra.Command) []string {
 		return render.CompareFormats
 	case "capture", "demo", "explain":
 		return textFormats
+	case "report":
+		return []string{"html"}
 	case "decode":
 		return decodeFormats
 	case "watch":

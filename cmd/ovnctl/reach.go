@@ -78,7 +78,7 @@ Output formats: ` + strings.Join(render.ReachFormats, ", ") + `.
 	f.Var(&o.tcp, "tcp", "a TCP connection to this `port`")
 	f.Var(&o.udp, "udp", "a UDP datagram to this `port`")
 	f.BoolVar(&o.icmp, "icmp", false, "an echo request (the default, but for services)")
-	o.sourcePort = 40000
+	o.sourcePort = defaultSourcePort
 	f.Var((*port)(&o.sourcePort), "source-port", "the `port` it is sent from")
 	f.BoolVarP(&o.v4, "ipv4", "4", false, "IPv4 only")
 	f.BoolVarP(&o.v6, "ipv6", "6", false, "IPv6 only")

@@ -144,7 +144,7 @@ var commands = []struct {
 }{
 	{"What is there, and where packets go:", []builder{{"topology", newTopology}, {"get", newGet}, {"trace", newTrace}, {"reach", newReach}, {"flows", newFlows}}},
 	{"What is broken:", []builder{{"doctor", newDoctor}, {"fix", newFix}, {"watch", newWatch}}},
-	{"Captures:", []builder{{"capture", newCapture}, {"compare", newCompare}, {"demo", newDemo}}},
+	{"Captures and reports:", []builder{{"capture", newCapture}, {"compare", newCompare}, {"report", newReport}, {"demo", newDemo}}},
 	{"What it means:", []builder{{"decode", newDecode}, {"explain", newExplain}}},
 	{"", []builder{{"version", newVersion}, {"probe", newProbe}}},
 }

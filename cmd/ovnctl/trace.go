@@ -21,6 +21,9 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/trace"
 )
 
+// defaultSourcePort is the port that packets are sent from.
+const defaultSourcePort = 40000
+
 type traceOptions struct {
 	*options
 	tcp, udp   oncePort
@@ -92,7 +95,7 @@ changes, with what changed before. With -o json each trace is a line.
 	f.Var(&o.tcp, "tcp", "a TCP connection to this `port`")
 	f.Var(&o.udp, "udp", "a UDP datagram to this `port`")
 	f.BoolVar(&o.icmp, "icmp", false, "an echo request (the default)")
-	o.sourcePort = 40000
+	o.sourcePort = defaultSourcePort
 	f.Var((*port)(&o.sourcePort), "source-port", "the `port` it is sent from")
 	f.BoolVarP(&o.v4, "ipv4", "4", false, "IPv4 where both are possible (the default)")
 	f.BoolVarP(&o.v6, "ipv6", "6", false, "IPv6 where both are possible")

@@ -86,6 +86,7 @@ var groups = []group{
 	}},
 	{"render", []room{
 		{paths: []string{"pkg/picture"}, rule: rule{never: []string{"pkg/ovsdb", "pkg/archive", "pkg/node", "pkg/cluster"}}}, // likewise
+		{paths: []string{"pkg/page"}, rule: rule{never: []string{"pkg/ovsdb", "pkg/archive", "pkg/node", "pkg/cluster"}}},    // likewise
 		{paths: []string{"pkg/render"}, rule: rule{never: []string{"pkg/ovsdb", "pkg/archive", "pkg/node", "pkg/cluster"}}},  // never sees a connection
 	}},
 }

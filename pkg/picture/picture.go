@@ -23,15 +23,20 @@ type Picture struct {
 
 // SVG writes the picture as one self-contained SVG document.
 func (p *Picture) SVG(w io.Writer) error {
-	_, err := io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+p.Element())
+	_, err := io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+p.element("<style>"+styles+"</style>\n"))
 	return err
 }
 
-// Element returns the picture as an SVG element, to be put into a page.
-func (p *Picture) Element() string {
+// Element returns the picture as an SVG element of a page, which must have [Styles].
+func (p *Picture) Element() string { return p.element("") }
+
+// Styles is the style sheet of all pictures.
+func Styles() string { return styles }
+
+func (p *Picture) element(style string) string {
 	size := number(p.width) + `" height="` + number(p.height)
 	return `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="` + size + `" viewBox="0 0 ` + number(p.width) + " " + number(p.height) +
-		`" font-family="` + fonts + `">` + "\n<title>" + text(p.title) + "</title>\n<style>" + styles + "</style>\n" +
+		`" font-family="` + fonts + `">` + "\n<title>" + text(p.title) + "</title>\n" + style +
 		`<rect class="page" width="` + size + `"/>` + "\n" + p.body.String() + "</svg>\n"
 }
 

@@ -40,7 +40,7 @@ func Doctor(w io.Writer, s Style, format string, doc doctor.Document, v DoctorVi
 	case "md":
 		return doctorMarkdown(w, doc, v)
 	case "svg":
-		return doctorPicture(w, doc, v)
+		return FindingsMap(doc, v).SVG(w)
 	}
 	p := &doctorPrinter{tracePrinter: tracePrinter{style: s}, short: format == "short", view: v}
 	p.head(doc.Report, v)

@@ -8,19 +8,25 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/compare"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/page"
 	"github.com/ovnctl/ovnctl/pkg/picture"
 	"github.com/ovnctl/ovnctl/pkg/reach"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// doctorPicture draws the faults of a report on the map of the deployment.
-func doctorPicture(w io.Writer, doc doctor.Document, v DoctorView) error {
+// FindingsMap draws the faults of a report on the map of the deployment.
+func FindingsMap(doc doctor.Document, v DoctorView) *picture.Picture {
 	t := v.Map
 	if t == nil {
 		t = &topology.Topology{}
 	}
+	return picture.Pinned("Findings", FindingsResult(doc, v), t, findingPins(doc.Report, v))
+}
+
+// FindingsResult is the result of a report in a few words.
+func FindingsResult(doc doctor.Document, v DoctorView) string {
 	words, _ := resultWords(doc.Report, v, len(gaps(doc.Report, v.Unread)) > 0)
-	return picture.Pinned("Findings", words+", "+count(len(doc.Passed), "check")+" passed", t, findingPins(doc.Report, v)).SVG(w)
+	return words + ", " + count(len(doc.Passed), "check") + " passed"
 }
 
 // findingPins returns a pin for each fault of a report.
@@ -52,6 +58,28 @@ func findingPins(r doctor.Report, v DoctorView) []picture.Pin {
 		pins = append(pins, pin)
 	}
 	return pins
+}
+
+// PageFindings returns the faults of a report for a page, in the order that they have on the map.
+func PageFindings(r doctor.Report, v DoctorView) []page.Finding {
+	var all []page.Finding
+	for _, f := range r.Findings {
+		if !f.Result.Fault() {
+			continue
+		}
+		shown := page.Finding{Level: string(f.Result), Title: f.Title, Check: foundBy(f), Cause: f.Cause, Effect: f.Effect, Next: f.Next}
+		for _, e := range f.Evidence {
+			shown.Evidence = append(shown.Evidence, e.Source.String()+": "+e.Says)
+		}
+		if f.Fix != nil {
+			shown.Fix = v.command(f.Fix)
+		}
+		for _, c := range f.Consequences {
+			shown.Under = append(shown.Under, c.Title+"  "+foundBy(c))
+		}
+		all = append(all, shown)
+	}
+	return all
 }
 
 // comparePicture draws what differs on the map of the later state: what people configure, nodes are made of, and OVN has learned. What
@@ -100,8 +128,8 @@ func changePins(changes []compare.Change) []picture.Pin {
 // mostCells is how many rows and columns a picture of a matrix has without grouping those that are alike.
 const mostCells = 36
 
-// reachPicture draws who can talk to whom as a matrix, with the causes below.
-func reachPicture(w io.Writer, doc reach.Document, v ReachView) error {
+// ReachPicture draws who can talk to whom as a matrix, with the causes below.
+func ReachPicture(doc reach.Document, v ReachView) *picture.Picture {
 	r := doc.Result
 	p := &reachPrinter{result: r}
 	m := picture.Matrix{Title: "Reach", Note: asked(r) + ", " + tally(r.Summary), Notes: v.Notes}
@@ -111,5 +139,5 @@ func reachPicture(w io.Writer, doc reach.Document, v ReachView) error {
 	if cells := r.Matrix(max(len(r.From), len(r.To)) > mostCells); cells != nil {
 		m.Rows, m.Columns, m.At = p.names(cells.From), p.names(cells.To), cells.At
 	}
-	return m.Picture().SVG(w)
+	return m.Picture()
 }

@@ -37,7 +37,7 @@ func Reach(w io.Writer, s Style, format string, doc reach.Document, v ReachView)
 	case "md":
 		return reachMarkdown(w, doc.Result, v)
 	case "svg":
-		return reachPicture(w, doc, v)
+		return ReachPicture(doc, v).SVG(w)
 	}
 	p := &reachPrinter{tracePrinter: tracePrinter{style: s}, w: w, result: doc.Result}
 	p.head(v.Notes)
