@@ -67,7 +67,7 @@ CONCURRENT = $(filter $(addprefix %/,$(shell grep -rlE --include='*.go' '$(START
 
 # Many answers of the whole command, one after the other, often a process each, whole deployments, servers that send without end: they
 # take up to ten times as long with -race.
-PLAIN := ^(TestGolden|TestTopologyScripts|TestDocs|TestDemo|TestDeployment(s|Packets|Repairs|Faults|ZoneRepairs|Scope|DisabledPort)|TestRedact.*|TestTypedNames|TestSecurityGroupDrop|TestFlowsOfTypedNames|TestPodNetwork.*|TestWrongNames|TestInterruptUnpacking|TestHostileServers|TestReachNodes|TestEndlessString)$$
+PLAIN := ^(TestGolden|TestTopologyScripts|TestDocs|TestDocsPictures|TestReport|TestDemo|TestDeployment(s|sPictured|PathsPictured|sReported|Packets|Repairs|Faults|ZoneRepairs|Scope|DisabledPort)|TestRedact.*|TestTypedNames|TestSecurityGroupDrop|TestFlowsOfTypedNames|TestPodNetwork.*|TestWrongNames|TestInterruptUnpacking|TestHostileServers|TestReachNodes|TestEndlessString)$$
 # That is the longest, and much of it one after the other: the rest gives way.
 .PHONY: unit-raced unit-plain unit-alone
 unit-raced:

@@ -137,6 +137,7 @@ var libraries = map[string][]string{
 // testLibraries may be imported by any test, and by packages that are there for
 // tests, beside what their place may import.
 var testLibraries = []string{
+	"github.com/chromedp",
 	"github.com/google/go-cmp",
 	"github.com/gopacket/gopacket",
 	"github.com/rogpeppe/go-internal",

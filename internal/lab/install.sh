@@ -3,7 +3,7 @@
 # services; and what boots a machine under QEMU (package machine), or what an API server needs (package kubernetes).
 set -eu
 
-packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables tcpdump openssl openssh-client openssh-server ca-certificates python3-openvswitch python3-netaddr python3-pyparsing"
+packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables tcpdump openssl openssh-client openssh-server ca-certificates python3-openvswitch python3-netaddr python3-pyparsing chromium fonts-dejavu-core"
 [ "${1:-}" != machine ] || packages="$packages qemu-system-x86 e2fsprogs"
 [ "${1:-}" != kubernetes ] || packages="$packages etcd-server kubernetes-client"
 
