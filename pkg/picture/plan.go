@@ -6,9 +6,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
-// MostColumns is how many chassis a map shows in full, beside each other.
-const MostColumns = mostColumns
-
 // A Plan is a map in words, for what cannot show a picture.
 type Plan struct {
 	Troubles []string

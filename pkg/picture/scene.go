@@ -20,8 +20,8 @@ type scene struct {
 	crowded  bool             // more chassis than there is place for in full: they are tiles, and what is alike on each is one card
 }
 
-// mostColumns is how many chassis are drawn in full, beside each other.
-const mostColumns = 4
+// MostColumns is how many chassis are drawn in full, beside each other.
+const MostColumns = 4
 
 // A column is a chassis with what is on it, or a host without a chassis.
 type column struct {
@@ -60,8 +60,9 @@ type card struct {
 	column     *column // nil if shared
 
 	frame
-	layer int   // of a shared card
-	slot  *slot // of a shared card: its place in the row
+	stands int   // for how many objects, on a crowded map
+	layer  int   // of a shared card
+	slot   *slot // of a shared card: its place in the row
 }
 
 // A row is a workload on a card.
@@ -99,6 +100,7 @@ type stager struct {
 	homes    map[string]*column           // of logical objects that are on one chassis only
 	near     map[string][]string          // logical objects that are joined
 	slices   map[*column]map[string]*card // parts of switches
+	groups   map[string]*card             // for what is alike on each chassis
 	byUUID   map[string]*topology.Port
 }
 
@@ -107,13 +109,13 @@ func stage(t *topology.Topology) *scene {
 	s := &stager{
 		scene: &scene{cards: map[string]*card{}}, t: t,
 		columnOf: map[string]*column{}, canon: map[string]string{}, homes: map[string]*column{}, near: map[string][]string{},
-		slices: map[*column]map[string]*card{}, byUUID: map[string]*topology.Port{},
+		slices: map[*column]map[string]*card{}, groups: map[string]*card{}, byUUID: map[string]*topology.Port{},
 	}
 	for _, p := range t.Ports {
 		s.byUUID[p.UUID] = p
 	}
 	s.hosts()
-	s.crowded = len(s.columns) > mostColumns
+	s.crowded = len(s.columns) > MostColumns
 	s.neighbours()
 	s.settle()
 	s.datapaths()
@@ -331,19 +333,19 @@ func (s *stager) add(uuid, called string, c *card) {
 func (s *stager) alike(called string, c *card, home *column) *card {
 	pattern := strings.ReplaceAll(called, home.name, "*")
 	key := fmt.Sprint(c.kind, " ", pattern)
-	group := s.cards[key]
+	group := s.groups[key]
 	if group == nil {
 		group = &card{kind: c.kind, name: pattern}
 		if pattern == "*" {
 			group.name = "one for each node"
 		}
-		s.cards[key] = group
+		s.groups[key] = group
 		s.shared = append(s.shared, group)
 	}
-	group.layer++ // counts, until the cards are placed
+	group.stands++
 	word := [...]string{"routers", "switches"}[c.kind]
-	group.note = fmt.Sprintf("%d %s", group.layer, word)
-	if group.layer == 1 {
+	group.note = fmt.Sprintf("%d %s", group.stands, word)
+	if group.stands == 1 {
 		group.note = c.note
 	}
 	return group

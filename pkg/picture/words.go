@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -54,20 +55,23 @@ func Width(s string, size float64, bold bool) float64 {
 	return float64(n) * size / 100
 }
 
-// fit cuts text in its middle so that it fits into a width: names differ at their ends.
+// fit cuts text so that it fits into a width.
 func fit(s string, l look, width float64) string {
-	s = escape.Line(cutTo(s, mostTold))
-	if widthOf(s, l) <= width {
+	return Cut(escape.Line(cutTo(s, mostTold)), "…", func(s string) bool { return widthOf(s, l) <= width })
+}
+
+// Cut replaces the middle of text with dots until it fits: names differ at their ends. It is empty if not even two characters do.
+func Cut(s, dots string, fits func(string) bool) string {
+	if fits(s) {
 		return s
 	}
 	runes := []rune(s)
-	for keep := len(runes) - 1; keep > 1; keep-- {
-		cut := string(runes[:(keep+1)/2]) + "…" + string(runes[len(runes)-keep/2:])
-		if widthOf(cut, l) <= width {
-			return cut
-		}
+	keeping := func(n int) string { return string(runes[:(n+1)/2]) + dots + string(runes[len(runes)-n/2:]) }
+	tooMany := sort.Search(len(runes), func(n int) bool { return !fits(keeping(n)) })
+	if tooMany <= 2 {
+		return ""
 	}
-	return ""
+	return keeping(tooMany - 1)
 }
 
 // cutTo cuts text to so many characters.

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -238,19 +237,7 @@ func (m *mapPrinter) box(b picture.Box, wide int, linked bool) []Line {
 	return lines
 }
 
-// fit returns text as the stream can show it, cut in its middle so that it takes no more than so many columns; empty if there is no room.
+// fit returns text as the stream can show it, cut so that it takes no more than so many columns; empty if there is no room.
 func (m *mapPrinter) fit(text string, columns int) string {
-	text = m.style.clean(text)
-	if width(text) <= columns {
-		return text
-	}
-	dots := m.style.clean("…")
-	runes := []rune(text)
-	for keep := min(len(runes)-1, columns); keep > 1; keep-- {
-		cut := fmt.Sprint(string(runes[:(keep+1)/2]), dots, string(runes[len(runes)-keep/2:]))
-		if width(cut) <= columns {
-			return cut
-		}
-	}
-	return ""
+	return picture.Cut(m.style.clean(text), m.style.clean("…"), func(s string) bool { return width(s) <= columns })
 }
