@@ -29,7 +29,7 @@ func (m *mapper) draw() {
 	m.outside()
 }
 
-var cardClasses = map[kind]string{routerCard: "router", switchCard: "switch", bridgeCard: "bridge"}
+var cardClasses = [...]string{routerCard: "router", switchCard: "switch", bridgeCard: "bridge"}
 
 // card draws a box with its name, its note and the workloads on it. Routers have round ends.
 func (m *mapper) card(c *card) {

@@ -31,7 +31,7 @@ const (
 	mostCauses  = 12
 )
 
-var cellClasses = map[state]string{good: "fine-cell", bad: "lost-cell", odd: "odd-cell", plain: "absent"}
+var cellClasses = [...]string{good: "fine-cell", bad: "lost-cell", odd: "odd-cell", plain: "absent"}
 
 // Picture draws the matrix.
 func (m *Matrix) Picture() *Picture {

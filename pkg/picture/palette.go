@@ -80,15 +80,15 @@ var paints = []paint{
 	{class: "fine", fill: "#0a7d58", nightFill: "#3fb98a"},
 }
 
-// styles is the style sheet: plain rules, as not every viewer knows variables.
-var styles = func() string {
+// Styles returns the style sheet of all pictures: plain rules, as not every viewer knows variables.
+func Styles() string {
 	var day, night strings.Builder
 	for _, p := range paints {
 		rule(&day, p.class, p.fill, p.stroke, p.more)
 		rule(&night, p.class, p.nightFill, p.nightColor, "")
 	}
 	return day.String() + "@media(prefers-color-scheme:dark){" + night.String() + "}"
-}()
+}
 
 func rule(b *strings.Builder, class, fill, stroke, more string) {
 	b.WriteString("." + class + "{fill:" + fill)

@@ -6,7 +6,7 @@
 package picture
 
 import (
-	"encoding/xml"
+	"html"
 	"io"
 	"strconv"
 	"strings"
@@ -23,15 +23,12 @@ type Picture struct {
 
 // SVG writes the picture as one self-contained SVG document.
 func (p *Picture) SVG(w io.Writer) error {
-	_, err := io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+p.element("<style>"+styles+"</style>\n"))
+	_, err := io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+p.element("<style>"+Styles()+"</style>\n"))
 	return err
 }
 
 // Element returns the picture as an SVG element of a page, which must have [Styles].
 func (p *Picture) Element() string { return p.element("") }
-
-// Styles is the style sheet of all pictures.
-func Styles() string { return styles }
 
 func (p *Picture) element(style string) string {
 	size := number(p.width) + `" height="` + number(p.height)
@@ -152,8 +149,4 @@ func number(f float64) string {
 }
 
 // text makes text of others harmless: visible, on one line and without markup.
-func text(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(escape.Line(s))) // a Builder does not fail
-	return b.String()
-}
+func text(s string) string { return html.EscapeString(escape.Line(s)) }
