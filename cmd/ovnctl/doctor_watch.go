@@ -49,7 +49,7 @@ func (e *examination) keepExamining(ctx context.Context) error {
 		for _, f := range faults(report.Findings) {
 			standing[f.ID()] = standingFinding{f, time.Now()}
 		}
-		err = e.print(report, nil)
+		err = e.print(ctx, report, nil)
 	}
 	if err != nil {
 		return err
