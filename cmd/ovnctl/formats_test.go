@@ -29,7 +29,7 @@ func TestOutputFormats(t *testing.T) {
 			args = append(args, "enable-port", "p")
 		case "explain":
 			args = append(args, "dropped")
-		case "capture":
+		case "capture", "report":
 			args = append(args, t.TempDir()+"/x.tar.gz")
 		case "compare":
 			args = append(args, "demo:healthy", "demo:broken")
