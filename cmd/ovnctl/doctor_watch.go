@@ -54,7 +54,7 @@ func (e *examination) keepExamining(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Examining a deployment of 50 nodes takes part of a second: every half a minute that is less than a percent of a core.
+	// What only the nodes know changes without a word: it is looked at now and then.
 	l := lookout{pause: time.Duration(e.watch), after: time.Second, share: 10}
 	return e.keep(ctx, e.c, l, func(watch.Event) {}, func(ctx context.Context) error {
 		again := *e

@@ -40,7 +40,7 @@ func (r *report) balancerChanged(_ ovsdb.UUID, old, now *nb.LoadBalancer) {
 		case len(was) == 0 && len(is) > 0:
 			e.Action, e.Message = "backends", fmt.Sprintf("VIP %s has %s again", vip, backends(is))
 		case !slices.Equal(was, is):
-			e.Action, e.Message = "backends", fmt.Sprintf("VIP %s: %s%s, %d now", vip, signed("+", without(is, was)), signed("-", without(was, is)), len(is))
+			e.Action, e.Message = "backends", fmt.Sprintf("VIP %s:%s%s, %d now", vip, signed("+", without(is, was)), signed("-", without(was, is)), len(is))
 		default:
 			continue
 		}
