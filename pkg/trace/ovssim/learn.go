@@ -17,16 +17,17 @@ func (x *translation) learn(a openflow.Learn) {
 	for _, s := range l.sources {
 		x.touchPart(s)
 	}
-	x.detail("%s", l)
-	switch {
-	case !x.generate:
+	if !x.generate {
 		x.warn("suppressing side effects, so learn action ignored")
-	case !l.fits():
-		x.detail("learned flow limit reached")
-	default:
-		x.lessons = append(x.lessons, l)
+		return
 	}
-	if l.result != nil && x.generate {
+	x.detail("%s", l)
+	if l.fits() {
+		x.lessons = append(x.lessons, l)
+	} else {
+		x.detail("learned flow limit reached")
+	}
+	if l.result != nil {
 		x.touchPart(*l.result)
 		l.result.Set(&x.packet.Flow, packet.Uint(uint64(bit(l.fits()))))
 	}
