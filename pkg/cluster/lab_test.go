@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
 // hosts is the lab that the tests of this package look at.
@@ -69,11 +70,21 @@ type seenNode struct {
 	Links                        int
 }
 
+// carried is a Config as text: a Way is an interface, and here a prefix.
+type carried struct {
+	Config
+	Way node.Prefix
+}
+
 func openHere(text string) {
 	var s seen
-	var config Config
-	if err := json.Unmarshal([]byte(text), &config); err != nil {
+	var given carried
+	if err := json.Unmarshal([]byte(text), &given); err != nil {
 		panic(err)
+	}
+	config := given.Config
+	if given.Way != "" {
+		config.Way = given.Way
 	}
 	ctx := context.Background()
 	start := time.Now()
@@ -117,7 +128,9 @@ func openOn(t *testing.T, host string, config Config, env ...string) seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(config)
+	given := carried{Config: config}
+	given.Way, _ = config.Way.(node.Prefix)
+	text, err := json.Marshal(given)
 	if err != nil {
 		t.Fatal(err)
 	}
