@@ -77,13 +77,16 @@ func number(f *packet.Field, s string, a arg) (v, mask packet.Value, exact bool,
 }
 
 // mac passes an Ethernet address.
-func (c *scanner) mac(to *packet.Value) *scanner {
-	for i := range 6 {
+func (c *scanner) mac(to *packet.Value) *scanner { return c.octets(6, ":", 16, to) }
+
+// octets passes n bytes, written in a base, with a separator between them. Each counts modulo 256.
+func (c *scanner) octets(n int, separator string, base int, to *packet.Value) *scanner {
+	for i := range n {
 		if i > 0 {
-			c.lit(":")
+			c.lit(separator)
 		}
 		var b uint64
-		c.num(16, 8, &b)
+		c.num(base, 8, &b)
 		*to = to.Shl(8).Or(packet.Uint(b))
 	}
 	return c
@@ -100,18 +103,8 @@ func ethernet(s string, a arg) (v, mask packet.Value, exact bool, err *Error) {
 	return v, mask, false, a.bad("%s: invalid Ethernet address", s)
 }
 
-// ip passes an IPv4 address. Each part counts modulo 256.
-func (c *scanner) ip(to *packet.Value) *scanner {
-	for i := range 4 {
-		if i > 0 {
-			c.lit(".")
-		}
-		var b uint64
-		c.num(10, 8, &b)
-		*to = to.Shl(8).Or(packet.Uint(b))
-	}
-	return c
-}
+// ip passes an IPv4 address.
+func (c *scanner) ip(to *packet.Value) *scanner { return c.octets(4, ".", 10, to) }
 
 func ipv4(s string, a arg) (v, mask packet.Value, exact bool, err *Error) {
 	address := scan(s).ip(&v)
