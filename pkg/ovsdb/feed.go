@@ -30,6 +30,8 @@ type Batch struct {
 	Last string
 	// Whole means that the rows are all rows, not the changes since a state.
 	Whole bool
+	// Time is when the batch came, however long the reader lags.
+	Time time.Time
 }
 
 const (
@@ -64,6 +66,40 @@ func (c *Client) Feed(ctx context.Context) (*Feed, error) {
 		return nil, c.failure(s.remote.text, err)
 	}
 	return f, nil
+}
+
+// Between two connections that break at once: at first firstPause, then twice as long each time, up to longPause.
+const (
+	firstPause = 100 * time.Millisecond
+	longPause  = 5 * time.Second
+)
+
+// Follow calls follow with a Feed, and with another whenever that has failed, until the context ends; it pauses between
+// them. Follow says with began that the Feed's Start has succeeded. Lost is told why a connection broke, once until the
+// next has begun. It is an error if the first does not begin, or the client is closed.
+func (c *Client) Follow(ctx context.Context, follow func(f *Feed, began func()) error, lost func(error)) error {
+	ever, pause := false, firstPause
+	for {
+		f, err := c.Feed(ctx)
+		if err == nil {
+			err = follow(f, func() { ever, pause = true, firstPause })
+			f.Close()
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case !ever || errors.Is(err, ErrClosed):
+			return err
+		case pause == firstPause:
+			lost(err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, longPause)
+	}
 }
 
 // Schema returns the server's schema, RFC 7047 section 3.2, as of the connection.
@@ -121,7 +157,7 @@ func (f *Feed) Start(ctx context.Context, since string, tables ...Lookup) (Batch
 	if err := elements(replies[0].result, &found, &b.Last, (*json.RawMessage)(&b.Rows)); err != nil {
 		return Batch{}, f.failure(err)
 	}
-	b.Whole = !found
+	b.Whole, b.Time = !found, time.Now()
 	if len(replies) > 1 {
 		f.role(replies[1].result)
 	}
@@ -161,7 +197,7 @@ func (f *Feed) updated(alive context.Context, method string, params []byte) {
 		}
 		return
 	}
-	var b Batch
+	b := Batch{Time: time.Now()}
 	if err := elements(params, &id, &b.Last, (*json.RawMessage)(&b.Rows)); err != nil {
 		f.session.conn.fail(err)
 		return

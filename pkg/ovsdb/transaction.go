@@ -18,10 +18,27 @@ type RowID struct {
 // A transaction is the text of a record of a standalone file, ovsdb(5) "Standalone Format", under
 // construction.
 type transaction struct {
-	tables map[string]*bytes.Buffer // each table's rows, without the closing bracket
+	date    time.Time
+	comment string
+	diff    bool                     // new values of columns with several are differences
+	tables  map[string]*bytes.Buffer // each table's rows, without the closing bracket
 }
 
-func newTransaction() *transaction { return &transaction{map[string]*bytes.Buffer{}} }
+func newTransaction() *transaction {
+	return transactionOf(time.Now(), "backup by ovnctl")
+}
+
+func transactionOf(date time.Time, comment string) *transaction {
+	return &transaction{date: date, comment: comment, tables: map[string]*bytes.Buffer{}}
+}
+
+// size returns the length of the rows.
+func (t *transaction) size() (n int) {
+	for _, rows := range t.tables {
+		n += rows.Len()
+	}
+	return n
+}
 
 // member starts a row.
 func (t *transaction) member(id RowID) *bytes.Buffer {
@@ -57,13 +74,19 @@ func (t *transaction) set(id RowID, row Raw) {
 	b.WriteByte('}')
 }
 
+// put writes a row in the notation of the file.
+func (t *transaction) put(id RowID, row []byte) { t.member(id).Write(row) }
+
 // remove deletes a row.
 func (t *transaction) remove(id RowID) { t.member(id).WriteString("null") }
 
 // write ends the transaction and writes its record.
 func (t *transaction) write(w io.Writer) error {
 	var text bytes.Buffer
-	text.WriteString(`{"_date":` + strconv.FormatInt(time.Now().UnixMilli(), 10) + `,"_comment":"backup by ovnctl"`)
+	text.WriteString(`{"_date":` + strconv.FormatInt(t.date.UnixMilli(), 10) + `,"_comment":` + strconv.Quote(t.comment))
+	if t.diff {
+		text.WriteString(`,"_is_diff":true`)
+	}
 	for _, table := range slices.Sorted(maps.Keys(t.tables)) {
 		text.WriteString("," + strconv.Quote(table) + ":")
 		text.Write(t.tables[table].Bytes())

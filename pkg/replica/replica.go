@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -46,43 +45,25 @@ type Update struct {
 	Err       error    // why the connection was lost
 }
 
-const (
-	firstPause = 100 * time.Millisecond
-	longPause  = 5 * time.Second
-)
-
 // Follow calls deliver with all rows of these tables, then with their changes, until the context ends or the server
 // cannot be followed. A row says which columns matter; those that the server lacks stay empty. Deliver is called
 // from one goroutine; the server waits for it.
 func Follow(ctx context.Context, client *ovsdb.Client, rows []ovsdb.Row, deliver func(Update)) error {
-	r := &replica{client: client, wanted: rows}
+	r := &replica{wanted: rows}
 	state := Initial
-	pause := firstPause
-	for {
-		err := r.follow(ctx, state, func(u Update) {
-			state, pause = Resumed, firstPause
+	return client.Follow(ctx, func(feed *ovsdb.Feed, began func()) error {
+		return r.follow(ctx, feed, state, func(u Update) {
+			state = Resumed
+			began()
 			deliver(u)
 		})
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case state == Initial || errors.Is(err, ovsdb.ErrClosed):
-			return err
-		case pause == firstPause:
-			deliver(Update{Time: time.Now(), State: Lost, Origin: r.origin, Err: err})
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pause):
-		}
-		pause = min(2*pause, longPause)
-	}
+	}, func(err error) {
+		deliver(Update{Time: time.Now(), State: Lost, Origin: r.origin, Err: err})
+	})
 }
 
 // A replica is the rows as last known.
 type replica struct {
-	client *ovsdb.Client
 	wanted []ovsdb.Row
 	models *models
 	rows   map[string]map[string]model.Model // by table and UUID
@@ -91,12 +72,8 @@ type replica struct {
 }
 
 // follow follows one server until the connection breaks.
-func (r *replica) follow(ctx context.Context, state State, deliver func(Update)) error {
-	feed, err := r.client.Feed(ctx)
-	if err != nil {
-		return err
-	}
-	defer feed.Close()
+func (r *replica) follow(ctx context.Context, feed *ovsdb.Feed, state State, deliver func(Update)) error {
+	var err error
 	m := r.models
 	if m == nil || m.schema != string(feed.Schema()) {
 		if m, err = newModels(feed.Schema(), r.wanted); err != nil {

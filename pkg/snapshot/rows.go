@@ -75,6 +75,7 @@ type Switch struct {
 	Interfaces  []vswitch.InterfaceBrief
 	SSL         []vswitch.SSL
 	Datapaths   []vswitch.Datapath
+	Collectors  []vswitch.FlowSampleCollectorSet
 	CTZones     []vswitch.CTZone
 }
 

@@ -121,6 +121,7 @@ type Member struct {
 	// ElectionTimer is how long followers wait for their leader.
 	ElectionTimer time.Duration
 	Entries       int      // of the log since the last snapshot
+	Next          int      // index of the next entry of the log
 	Remotes       []string // that a joining server asks for admission
 	Peers         []Peer   // all members, including itself
 	Text          string   // the unparsed output
@@ -241,7 +242,7 @@ func ParseMember(text string) (*Member, error) {
 			from, to, _ := strings.Cut(strings.Trim(value, "[]"), ", ")
 			first, _ := strconv.Atoi(from)
 			last, _ := strconv.Atoi(to)
-			m.Entries = last - first
+			m.Entries, m.Next = last-first, last
 		case "Connections":
 			connections = value
 		case "Remotes for joining":
