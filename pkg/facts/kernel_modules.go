@@ -13,6 +13,9 @@ import (
 // tunnelModules are the kernel modules of Open vSwitch by interface type.
 var tunnelModules = map[string]string{"geneve": "vport_geneve", "vxlan": "vport_vxlan", "gre": "vport_gre", "ip6gre": "vport_gre", "erspan": "vport_gre"}
 
+// linkModules are those of the kernel's own links, by which Open vSwitch since 2.8 makes its tunnels where they are there.
+var linkModules = map[string]string{"vport_geneve": "geneve", "vport_vxlan": "vxlan", "vport_gre": "ip_gre"}
+
 // KernelModules are the kernel modules that a host's bridges need, and those missing.
 type KernelModules struct {
 	Needed  []string // by kernel datapath bridges and their tunnels; none if there is no such bridge
@@ -60,13 +63,15 @@ func ReadKernelModules(h *snapshot.Host) (*KernelModules, error) {
 		return nil, err
 	}
 	for _, name := range m.Needed {
-		if hasModule(loaded, name) || hasFile(builtin, name) {
+		either := []string{name, linkModules[name]}
+		if slices.ContainsFunc(either, func(name string) bool { return hasModule(loaded, name) || hasFile(builtin, name) }) {
 			continue
 		}
-		m.Missing = append(m.Missing, name)
-		if !hasFile(known, name) {
-			m.Absent = append(m.Absent, name)
+		if i := slices.IndexFunc(either, func(name string) bool { return hasFile(known, name) }); i >= 0 {
+			m.Missing = append(m.Missing, either[i])
+			continue
 		}
+		m.Missing, m.Absent = append(m.Missing, name), append(m.Absent, name)
 	}
 	return m, nil
 }

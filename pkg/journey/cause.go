@@ -152,6 +152,7 @@ const (
 	PortBlocked    CauseKind = "port-blocked"     // port Link of Bridge does not forward: Detail
 	MirrorOutput   CauseKind = "mirror-output"    // port Link of Bridge is the output of mirror Detail
 	ZoneFull       CauseKind = "zone-full"        // ct zone Detail on Node has reached its limit
+	TableFull      CauseKind = "table-full"       // the conntrack table on Node has reached its limit
 	TunnelNotTaken CauseKind = "tunnel-not-taken" // Open vSwitch takes no tunnel packets for Address on Bridge
 	WrongNeighbour CauseKind = "wrong-neighbour"  // Address is sent to at MAC, but is at Detail
 	SameMAC        CauseKind = "same-mac"         // Node and Chassis both have MAC
@@ -161,7 +162,9 @@ const (
 	NoARP          CauseKind = "no-arp"           // interface Link of the workload asks for no MAC addresses
 	EchoIgnored    CauseKind = "echo-ignored"     // the workload or host answers no ping: sysctl Detail
 	NobodyListens  CauseKind = "nobody-listens"   // on Service
+	NobodyAccepts  CauseKind = "nobody-accepts"   // what listens on Service has as many connections waiting as it has room for
 	NotOnLink      CauseKind = "not-on-link"      // the workload takes Address for a neighbour, with Detail
+	NoSuchGateway  CauseKind = "no-such-gateway"  // the workload has a route by Address, which nothing on its switch has
 	OtherWorkload  CauseKind = "other-workload"   // Link carries Port, but behind it is the workload of Detail
 	OtherMAC       CauseKind = "other-mac"        // the workload has MAC, not Detail
 	OverRate       CauseKind = "over-rate"        // the packet is larger than the burst of Object
@@ -173,6 +176,7 @@ const (
 const (
 	OwnAddress      CauseKind = "own-address"    // Node itself has the tunnel address of another one, Address
 	GatewaySilent   CauseKind = "gateway-silent" // Address, by which Node sends to Other, does not answer
+	NoAnswer        CauseKind = "no-answer"      // Chassis asks for the MAC address of Address, and Node stops that, or does not answer: Detail
 	TunnelOptions   CauseKind = "tunnel-options" // interface Link on Node has an option that the peer's does not: Detail
 	NoTunnelNode    CauseKind = "no-tunnel-node"
 	NoTunnelPort    CauseKind = "no-tunnel-port"

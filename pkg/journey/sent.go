@@ -48,6 +48,7 @@ const (
 	AtHost     WatchpointKind = "host"     // an interface of the node itself
 	AtUplink   WatchpointKind = "uplink"
 	AtTunnel   WatchpointKind = "tunnel" // encapsulated, on any link
+	AtKernel   WatchpointKind = "kernel" // past the packet filter of a node or pod, where its kernel delivers to sockets
 )
 
 // A Watchpoint is a place where a packet can be seen, and how many were.

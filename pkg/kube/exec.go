@@ -9,7 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apistream "k8s.io/apimachinery/pkg/util/httpstream"
+	//lint:ignore SA1019 an Upgrader of client-go returns its connection
+	apistream "k8s.io/apimachinery/pkg/util/httpstream" //nolint:staticcheck // the same
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/transport/spdy"

@@ -9,11 +9,11 @@ import (
 
 // A FilterPacket is a packet as a packet filter sees it.
 type FilterPacket struct {
-	Protocol         string // "tcp", "udp", "icmp", "icmpv6"
+	Protocol         string // "tcp", "udp", "icmp", "icmpv6"; "arp": Src and Dst are then the sender's and the target's address
 	Src, Dst         netip.Addr
 	SrcPort, DstPort uint16
 	In, Out          string // interfaces; empty if there is none
-	Established      bool   // it belongs to a known connection, else it starts one
+	Established      bool   // it belongs to a known connection, else it starts one; of ARP, it is a reply
 }
 
 // A FilterVerdict is what a packet filter does with a packet, as far as its rules are understood.
@@ -59,7 +59,21 @@ func (c *Chain) sees(p FilterPacket) bool {
 	if c.Family == "netdev" {
 		return c.Device != "" && (c.Hook == "ingress" && c.Device == p.In || c.Hook == "egress" && c.Device == p.Out)
 	}
+	if p.Protocol == "arp" {
+		return c.Family == "arp"
+	}
 	return c.Family == "inet" || c.Family == "ip" && p.Dst.Is4() || c.Family == "ip6" && p.Dst.Is6()
+}
+
+// etherType returns the packet's, by its name in nft(8).
+func (p FilterPacket) etherType() string {
+	switch {
+	case p.Protocol == "arp":
+		return "arp"
+	case p.Dst.Is6():
+		return "ip6"
+	}
+	return "ip"
 }
 
 // A fate is what a rule or chain does with a packet.

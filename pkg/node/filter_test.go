@@ -2,6 +2,7 @@ package node
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -83,6 +84,51 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// TestFilterARP holds that frames of ARP pass the tables of their own family alone, and that rules of the family netdev tell them from
+// other packets.
+func TestFilterARP(t *testing.T) {
+	ask := FilterPacket{Protocol: "arp", Src: netip.MustParseAddr("172.30.0.11"), Dst: netip.MustParseAddr("172.30.0.12"), In: "eth0"}
+	answer := ask
+	answer.Established = true
+	udp := FilterPacket{Protocol: "udp", Src: ask.Src, Dst: ask.Dst, DstPort: 6081, In: "eth0"}
+	arp := func(rules string) string {
+		return "table arp f {\n\tchain i {\n\t\ttype filter hook input priority 0; policy accept;\n\t\t" + rules + "\n\t}\n}\n"
+	}
+	netdev := func(rules string) string {
+		return "table netdev f {\n\tchain i {\n\t\ttype filter hook ingress device \"eth0\" priority 0; policy accept;\n\t\t" + rules + "\n\t}\n}\n"
+	}
+	tests := []struct {
+		rules  string
+		packet FilterPacket
+		want   FilterVerdict
+	}{
+		{arp("drop"), ask, FilterDrops},
+		{arp("drop"), udp, FilterPasses},
+		{arp("arp operation request drop"), ask, FilterDrops},
+		{arp("arp operation request drop"), answer, FilterPasses},
+		{arp("arp operation reply drop"), answer, FilterDrops},
+		{arp("arp saddr ip 172.30.0.11 drop"), ask, FilterDrops},
+		{arp("arp daddr ip 172.30.0.0/24 arp operation request drop"), ask, FilterDrops},
+		{arp("arp daddr ip != 172.30.0.12 drop"), ask, FilterPasses},
+		{arp("arp saddr ether 02:00:00:00:00:01 drop"), ask, FilterUnsure},
+		{arp("iifname \"eth1\" drop"), ask, FilterPasses},
+		{netdev("meta protocol arp drop"), ask, FilterDrops},
+		{netdev("ether type arp drop"), ask, FilterDrops},
+		{netdev("ether type arp drop"), udp, FilterPasses},
+		{netdev("meta protocol ip drop"), ask, FilterPasses},
+		{netdev("meta protocol ip drop"), udp, FilterDrops},
+		{netdev("meta protocol vlan drop"), udp, FilterUnsure},
+		{netdev("arp operation request drop"), udp, FilterPasses},
+		{netdev("udp dport 6081 drop"), ask, FilterPasses},
+		{"table inet f {\n\tchain i {\n\t\ttype filter hook input priority 0; policy drop;\n\t}\n}\n", ask, FilterPasses},
+	}
+	for _, test := range tests {
+		if got, by := Filter(parseNFT(test.rules), test.packet, "ingress", "input"); got != test.want {
+			t.Errorf("%q: %s by %q, want %s", test.rules, got, by, test.want)
+		}
+	}
+}
+
 func TestFilterIptables(t *testing.T) {
 	udp := FilterPacket{Protocol: "udp", Src: netip.MustParseAddr("172.30.0.11"), Dst: netip.MustParseAddr("172.30.0.12"), DstPort: 6081, In: "eth0"}
 	tests := []struct {
@@ -122,12 +168,51 @@ func TestSockets(t *testing.T) {
 	const tcp6 = "   0: 00000000000000000000000000000000:0050 00000000000000000000000000000000:0000 0A 0 0\n"
 	sockets := append(parseSockets(tcp, "tcp", "0A"), parseSockets(tcp6, "tcp", "0A")...)
 	for to, want := range map[string]bool{"10.244.1.5:8080": true, "10.244.1.5:9090": false, "127.0.0.1:9090": true, "10.244.1.5:40000": false, "10.244.1.5:80": true, "[fd00::1]:80": true} {
-		if got := Receives(sockets, "tcp", netip.MustParseAddrPort(to)); got != want {
+		if got := len(Receivers(sockets, "tcp", netip.MustParseAddrPort(to), "eth0")) > 0; got != want {
 			t.Errorf("%s: %v, want %v of %v", to, got, want, sockets)
 		}
 	}
-	if Receives(sockets, "udp", netip.MustParseAddrPort("10.244.1.5:8080")) {
+	if len(Receivers(sockets, "udp", netip.MustParseAddrPort("10.244.1.5:8080"), "eth0")) > 0 {
 		t.Error("a TCP socket receives UDP")
+	}
+}
+
+// TestSS reads what ss(8) of iproute2 6.1 prints.
+func TestSS(t *testing.T) {
+	const text = `udp UNCONN 0 0 0.0.0.0:8080 0.0.0.0:*
+udp UNCONN 0 0 127.0.0.53%lo:53 0.0.0.0:*
+udp UNCONN 0 0 [fe80::1]%eth0:546 [::]:*
+tcp LISTEN 0 4096 *:9090 *:*
+tcp LISTEN 0 5 [::]:9998 [::]:*
+tcp LISTEN 0 5 0.0.0.0%lo:9997 0.0.0.0:*
+tcp LISTEN 0 5 10.244.1.5:9996 0.0.0.0:*
+tcp LISTEN 2 1 10.244.1.5:9995 0.0.0.0:*
+nonsense
+`
+	sockets := parseSS(text)
+	if len(sockets) != 8 || slices.ContainsFunc(sockets, func(s Socket) bool { return s.Full != (s.Local.Port() == 9995) }) {
+		t.Errorf("%d sockets: %v", len(sockets), sockets)
+	}
+	for _, test := range []struct {
+		protocol, to, link string
+		want               bool
+	}{
+		{"udp", "10.244.1.5:8080", "eth0", true},
+		{"tcp", "10.244.1.5:8080", "eth0", false},
+		{"tcp", "10.244.1.5:9090", "eth0", true},
+		{"tcp", "[fd00::1]:9090", "eth0", true},
+		{"tcp", "[fd00::1]:9998", "eth0", true},
+		{"tcp", "10.244.1.5:9998", "eth0", false},
+		{"tcp", "10.244.1.5:9997", "eth0", false},
+		{"tcp", "127.0.0.1:9997", "lo", true},
+		{"tcp", "10.244.1.5:9996", "eth0", true},
+		{"tcp", "10.244.1.6:9996", "eth0", false},
+		{"udp", "[fe80::1]:546", "eth0", true},
+		{"udp", "[fe80::1]:546", "eth1", false},
+	} {
+		if got := len(Receivers(sockets, test.protocol, netip.MustParseAddrPort(test.to), test.link)) > 0; got != test.want {
+			t.Errorf("%s %s by %s: %v, want %v", test.protocol, test.to, test.link, got, test.want)
+		}
 	}
 }
 

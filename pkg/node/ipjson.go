@@ -23,6 +23,7 @@ type (
 		Oper    string `json:"operstate"`
 		Master  string
 		Qdisc   string
+		XDP     json.RawMessage
 		Address string
 		Info    struct {
 			Kind string `json:"info_kind"`
@@ -142,6 +143,9 @@ func parseIPAddr(b []byte, n *Network) error {
 			Qdisc:     l.Qdisc,
 			PeerIndex: l.Peer,
 			PeerNetns: l.Netns,
+		}
+		if l.XDP != nil {
+			link.Attached = []string{"xdp"}
 		}
 		if l.Parent != nil {
 			link.PeerIndex = index[*l.Parent]
@@ -418,4 +422,16 @@ func etherAddr(s string) string {
 		return ""
 	}
 	return a.String()
+}
+
+// parseTC notes what tc(8) lists of queueing disciplines.
+func parseTC(b []byte, n *Network) error {
+	var list []struct{ Kind, Dev string }
+	if err := json.Unmarshal(b, &list); err != nil {
+		return err
+	}
+	for _, q := range list {
+		n.attach(q.Dev, q.Kind)
+	}
+	return nil
 }

@@ -238,7 +238,7 @@ func runTo(ctx context.Context, out io.Writer, name string, args ...string) erro
 // light are the control commands that a daemon serves at once, whatever it holds: a dump in the daemon's queue
 // delays them in any case. The trace of a packet is one: it takes less than a millisecond.
 var light = map[string]bool{
-	"ofproto/trace": true, "ofproto/trace-packet-out": true, "dpif/show": true,
+	"ofproto/trace": true, "ofproto/trace-packet-out": true, "dpif/show": true, "dpif/show-dp-features": true,
 	"version": true, "coverage/show": true, "upcall/show": true, "dpctl/show": true, "fdb/stats-show": true,
 	"dpctl/ct-get-nconns": true, "dpctl/ct-get-maxconns": true, "dpctl/ct-get-limits": true, "connection-status": true,
 }

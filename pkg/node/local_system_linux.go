@@ -66,7 +66,7 @@ func (l *local) Space(_ context.Context, path string) (Space, error) {
 	if err := unix.Statfs(Resolve(l.HostRoot, path), &st); err != nil {
 		return Space{}, &fs.PathError{Op: "statfs", Path: path, Err: err}
 	}
-	return Space{Size: int64(st.Blocks) * st.Frsize, Free: int64(st.Bavail) * st.Frsize}, nil
+	return Space{Size: int64(st.Blocks) * int64(st.Frsize), Free: int64(st.Bavail) * int64(st.Frsize)}, nil //nolint:unconvert // uint32 on s390x
 }
 
 func (l *local) Processes(ctx context.Context) ([]Process, error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -24,6 +25,16 @@ func (n *Network) lookup(q RouteQuery) (*Route, error) {
 		return nil, err
 	}
 	return n.answer(q, r), nil
+}
+
+// RouteTraffic routes a packet that the host sends by its rules, tables and settings as they were read, where rules ask for protocols
+// and ports. It returns ErrUnavailable where the kernel's choice depends on more.
+func (n *Network) RouteTraffic(q RouteQuery, t Traffic) (*Route, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	q.traffic = &t
+	return n.lookup(q)
 }
 
 // special reports whether an address has routes of its own. Those of 169.254.0.0/16 are like any others; ovn-kubernetes
@@ -115,6 +126,8 @@ func (n *Network) byRules(q RouteQuery) (Route, error) {
 		case rule.Goto != 0:
 			from = rule.Goto
 			continue
+		case rule.Refuses():
+			return Route{Type: rule.action()}, nil
 		}
 		r, err := n.inTable(rule.Table, q)
 		if err != nil {
@@ -146,9 +159,16 @@ func (r Rule) takes(q RouteQuery) (takes, sure bool) {
 	further := false
 	for words := strings.Fields(r.More); len(words) > 0; words = words[min(2, len(words)):] {
 		switch words[0] {
-		case "tos", "ipproto", "sport", "dport": // a lookup has none
+		case "tos": // a lookup has none
 			other = true
-		case "protocol": // the rule's origin
+		case "ipproto", "sport", "dport":
+			if q.traffic == nil {
+				other = true // the same
+				break
+			}
+			is, sure := q.traffic.is(words[0], words[min(1, len(words)-1)])
+			other, further = other || sure && !is, further || !sure
+		case "protocol", "action": // the rule's origin, and what it does
 		default:
 			further = true
 		}
@@ -168,12 +188,39 @@ func (r Rule) takes(q RouteQuery) (takes, sure bool) {
 	return !r.Not, true
 }
 
-// inTable finds a table's route for a packet, nil if it has none.
-func (n *Network) inTable(table int, q RouteQuery) (*Route, error) {
+// is reports whether a packet is what a selector asks for.
+func (t *Traffic) is(selector, value string) (is, sure bool) {
+	low, high, ranged := strings.Cut(value, "-")
+	if !ranged {
+		high = low
+	}
+	from, err := strconv.ParseUint(low, 10, 16)
+	to, err2 := strconv.ParseUint(high, 10, 16)
+	if err != nil || err2 != nil {
+		return false, false
+	}
+	var n uint64
+	switch {
+	case selector == "ipproto":
+		n = uint64(t.Protocol)
+	case !slices.Contains([]uint8{6, 17, 132}, t.Protocol): // TCP, UDP, SCTP: of others the kernel compares other fields
+		return false, false
+	case selector == "sport":
+		n = uint64(t.SrcPort)
+	default:
+		n = uint64(t.DstPort)
+	}
+	return from <= n && n <= to, true
+}
+
+const mainTable = 254 // RT_TABLE_MAIN
+
+// longest returns a table's routes with the longest prefix that has an address, and the best metric among these.
+func (n *Network) longest(table int, a netip.Addr) []*Route {
 	var best []*Route
 	for i := range n.Routes {
 		r := &n.Routes[i]
-		if r.Table != table || r.TOS != 0 || !r.Dst.Contains(q.Dst) || slices.Contains(r.Flags, "dead") {
+		if r.Table != table || r.TOS != 0 || !r.Dst.Contains(a) || slices.Contains(r.Flags, "dead") {
 			continue
 		}
 		switch {
@@ -183,6 +230,12 @@ func (n *Network) inTable(table int, q RouteQuery) (*Route, error) {
 			best = append(best, r)
 		}
 	}
+	return best
+}
+
+// inTable finds a table's route for a packet, nil if it has none.
+func (n *Network) inTable(table int, q RouteQuery) (*Route, error) {
+	best := n.longest(table, q.Dst)
 	switch {
 	case len(best) == 0:
 		return nil, nil
@@ -190,6 +243,31 @@ func (n *Network) inTable(table int, q RouteQuery) (*Route, error) {
 		return nil, unavailable("there are several routes to %s, of which the kernel chooses one by more than the destination", q.Dst)
 	}
 	return best[0], nil
+}
+
+// NextHops returns the next hops that the kernel uses for a destination side by side with that of a lookup's answer: it chooses by
+// addresses or, where sysctl fib_multipath_hash_policy says so, by ports. Without an answer they are those of the main table.
+func (n *Network) NextHops(answer *Route, dst netip.Addr) []NextHop {
+	table := mainTable
+	if answer != nil {
+		table = cmp.Or(answer.Table, mainTable)
+	}
+	var hops []NextHop
+	for _, r := range n.longest(table, dst) {
+		hops = append(hops, r.Hops...)
+		if dst.Is6() && r.Via.IsValid() && r.Protocol != "ra" { // over IPv6 it joins routes of their own, but for those that routers announce
+			hops = append(hops, NextHop{Via: r.Via, Dev: r.Dev})
+		}
+	}
+	hops = slices.DeleteFunc(hops, func(h NextHop) bool { return slices.Contains(h.Flags, "dead") })
+	if answer == nil {
+		return hops
+	}
+	is := func(h NextHop) bool { return h.Via == answer.Via && h.Dev == answer.Dev }
+	if avoids := dst.Is4() && n.Sysctl[useNeighbours] == "1"; avoids || !slices.ContainsFunc(hops, is) { // it takes one that answers, or none of these
+		return []NextHop{{Via: answer.Via, Dev: answer.Dev}}
+	}
+	return hops
 }
 
 // answer is the kernel's reply for a packet it sends by a route.

@@ -116,3 +116,41 @@ func compareLookup(t *testing.T, kernel, saved node.Host, q node.RouteQuery, out
 		t.Errorf("%s: the kernel says %+v, the saved tables %+v", q, want, got)
 	}
 }
+
+// Over IPv4 the next hops of one route are used side by side, over IPv6 also those of several.
+func TestNextHops(t *testing.T) {
+	via := netip.MustParseAddr
+	any4, any6 := netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")
+	multipath := node.Route{Type: "unicast", Dst: any4, Table: 254, Hops: []node.NextHop{{Via: via("10.0.0.1"), Dev: "a"}, {Via: via("10.0.0.2"), Dev: "a"}, {Via: via("10.0.0.3"), Dev: "a", Flags: []string{"dead"}}}}
+	single := func(dst netip.Prefix, a, protocol string) node.Route {
+		return node.Route{Type: "unicast", Dst: dst, Table: 254, Via: via(a), Dev: "a", Protocol: protocol}
+	}
+	for _, test := range []struct {
+		name        string
+		routes      []node.Route
+		sysctl      map[string]string
+		answer, dst string
+		want        []string
+	}{
+		{"multipath", []node.Route{multipath}, nil, "10.0.0.1", "192.0.2.1", []string{"10.0.0.1", "10.0.0.2"}},
+		{"no answer", []node.Route{multipath}, nil, "", "192.0.2.1", []string{"10.0.0.1", "10.0.0.2"}},
+		{"another answer", []node.Route{multipath}, nil, "10.0.0.9", "192.0.2.1", []string{"10.0.0.9"}},
+		{"those that answer", []node.Route{multipath}, map[string]string{"net/ipv4/fib_multipath_use_neigh": "1"}, "10.0.0.1", "192.0.2.1", []string{"10.0.0.1"}},
+		{"appended", []node.Route{single(any4, "10.0.0.1", ""), single(any4, "10.0.0.2", "")}, nil, "10.0.0.1", "192.0.2.1", []string{"10.0.0.1"}},
+		{"IPv6 joined", []node.Route{single(any6, "fd00::1", "static"), single(any6, "fd00::2", "static")}, nil, "fd00::1", "2001:db8::1", []string{"fd00::1", "fd00::2"}},
+		{"IPv6 announced", []node.Route{single(any6, "fd00::1", "static"), single(any6, "fe80::2", "ra")}, nil, "fd00::1", "2001:db8::1", []string{"fd00::1"}},
+	} {
+		n := &node.Network{Routes: test.routes, Sysctl: test.sysctl}
+		var got []string
+		var answer *node.Route
+		if test.answer != "" {
+			answer = &node.Route{Type: "unicast", Via: via(test.answer), Dev: "a"}
+		}
+		for _, hop := range n.NextHops(answer, via(test.dst)) {
+			got = append(got, hop.Via.String())
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}

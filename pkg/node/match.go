@@ -149,7 +149,7 @@ func (m *filterMatch) field(word string) comparison {
 	key := word
 	switch word {
 	case "ip", "ip6":
-		if (word == "ip6") != p.Dst.Is6() {
+		if word != p.etherType() {
 			m.and(no)
 		}
 		key, known = m.next(), map[string]comparison{"saddr": addressIs(p.Src), "daddr": addressIs(p.Dst), "protocol": m.protocol, "nexthdr": m.protocol}
@@ -159,7 +159,19 @@ func (m *filterMatch) field(word string) comparison {
 		}
 		known = map[string]comparison{
 			"l4proto": m.protocol, "iif": linkIs(p.In), "iifname": linkIs(p.In), "oif": linkIs(p.Out), "oifname": linkIs(p.Out),
-			"nfproto": func(word string) tri { return when((word == "ipv6") == p.Dst.Is6()) },
+			"nfproto": func(word string) tri { return when((word == "ipv6") == p.Dst.Is6()) }, "protocol": m.etherType,
+		}
+	case "ether":
+		key, known = m.next(), map[string]comparison{"type": m.etherType}
+	case "arp":
+		if p.Protocol != "arp" {
+			m.and(no)
+		}
+		if key = m.next(); len(m.words) > 0 && m.words[0] == "ip" {
+			m.next()
+			known = map[string]comparison{"saddr": addressIs(p.Src), "daddr": addressIs(p.Dst)}
+		} else {
+			known = map[string]comparison{"operation": func(word string) tri { return when((word == "reply") == p.Established) }}
 		}
 	case "tcp", "udp", "th", "sctp":
 		if word != "th" && word != p.Protocol {
@@ -180,6 +192,14 @@ func (m *filterMatch) field(word string) comparison {
 		return is
 	}
 	return undecided
+}
+
+// etherType compares the EtherType; of those that a packet may have beside its own, a tag's, nothing is known.
+func (m *filterMatch) etherType(word string) tri {
+	if !slices.Contains([]string{"ip", "ip6", "arp"}, word) {
+		return maybe
+	}
+	return when(word == m.packet.etherType())
 }
 
 // compare reads what fields are compared with, a value, a set of values or a map of verdicts, or the value that they are set to.

@@ -18,7 +18,7 @@ type Network struct {
 	Rules      []Rule      `json:"rules"`
 	Neighbours []Neighbour `json:"neighbours"`
 
-	// Sysctl holds net/ipv4/ip_forward and, per interface (and "all" and "default"), the settings of sysctlKeys:
+	// Sysctl holds net/ipv4/ip_forward, the size of the conntrack table and, per interface (and "all" and "default"), the settings of sysctlKeys:
 	// forwarding, rp_filter, accept_ra, disable_ipv6 and others. Unreadable settings are absent.
 	Sysctl map[string]string `json:"sysctl"`
 
@@ -28,18 +28,21 @@ type Network struct {
 
 // A Link is a network interface, ip-link(8).
 type Link struct {
-	Index     int    `json:"index"`
-	Name      string `json:"name"`
-	Kind      string `json:"kind,omitempty"` // "veth", "tun", "bridge", "openvswitch", …; "" for hardware
-	MAC       string `json:"mac,omitempty"`
-	MTU       int    `json:"mtu"`
-	Up        bool   `json:"up"`                 // administratively
-	Oper      string `json:"oper"`               // operstate: "up", "down", "unknown", "lowerlayerdown", …
-	Master    string `json:"master,omitempty"`   // the bridge, bond, VRF or datapath it belongs to
-	NoARP     bool   `json:"noarp,omitempty"`    // it asks for no MAC addresses
-	Qdisc     string `json:"qdisc,omitempty"`    // the root queueing discipline, tc(8): "noqueue", "fq_codel", "netem", …
-	PeerIndex int    `json:"peer,omitempty"`     // index of a veth's other end or the parent; 0: none
-	PeerNetns *int   `json:"peerNetns,omitzero"` // nsid of the peer's namespace; nil: this one
+	Index  int    `json:"index"`
+	Name   string `json:"name"`
+	Kind   string `json:"kind,omitempty"` // "veth", "tun", "bridge", "openvswitch", …; "" for hardware
+	MAC    string `json:"mac,omitempty"`
+	MTU    int    `json:"mtu"`
+	Up     bool   `json:"up"`               // administratively
+	Oper   string `json:"oper"`             // operstate: "up", "down", "unknown", "lowerlayerdown", …
+	Master string `json:"master,omitempty"` // the bridge, bond, VRF or datapath it belongs to
+	NoARP  bool   `json:"noarp,omitempty"`  // it asks for no MAC addresses
+	Qdisc  string `json:"qdisc,omitempty"`  // the root queueing discipline, tc(8): "noqueue", "fq_codel", "netem", …
+	// Attached is what may drop its packets beside Open vSwitch and the packet filter: "clsact" or "ingress", the filters of
+	// tc(8); "xdp", a program.
+	Attached  []string `json:"attached,omitzero"`
+	PeerIndex int      `json:"peer,omitempty"`     // index of a veth's other end or the parent; 0: none
+	PeerNetns *int     `json:"peerNetns,omitzero"` // nsid of the peer's namespace; nil: this one
 }
 
 // An Address is an address of an interface, ip-address(8).
@@ -122,15 +125,19 @@ type Rule struct {
 	More string `json:"more,omitempty"`
 }
 
-// ByTraffic reports whether the rule is for some protocols, ports or users alone, which a lookup does not tell.
+// ByTraffic reports whether the rule is for some protocols, ports or users alone, which [Host].Route does not tell.
 func (r Rule) ByTraffic() bool {
 	return slices.ContainsFunc([]string{"ipproto ", "sport ", "dport ", "uidrange "}, func(word string) bool { return strings.Contains(r.More, word) })
 }
 
 // Refuses reports whether the rule itself stops packets: "blackhole", "unreachable" or "prohibit".
-func (r Rule) Refuses() bool {
-	_, action, has := strings.Cut(r.More, "action ")
-	return has && action != "nop"
+func (r Rule) Refuses() bool { return r.action() != "" && r.action() != "nop" }
+
+// action is what the rule does instead of leading to a table; empty if it leads to one.
+func (r Rule) action() string {
+	_, action, _ := strings.Cut(r.More, "action ")
+	action, _, _ = strings.Cut(action, " ")
+	return action
 }
 
 // A Neighbour is an ARP or ND cache entry, ip-neighbour(8), permanent or learned, without the kernel's own for
@@ -178,6 +185,9 @@ func (n *Network) IgnoresEcho(v6 bool) (setting string, ignores bool) {
 // echoIgnored are the settings by which a host answers no echo requests.
 var echoIgnored = [2]string{"net/ipv4/icmp_echo_ignore_all", "net/ipv6/icmp/echo_ignore_all"}
 
+// useNeighbours has the kernel prefer, of several next hops over IPv4, those that answered.
+const useNeighbours = "net/ipv4/fib_multipath_use_neigh"
+
 // RPFilter is the reverse path filter in effect on an interface, IPv4 only: 0 off, 1 strict, 2 loose. The kernel
 // takes the larger of the interface's value and that of "all".
 func (n *Network) RPFilter(link string) (mode int, known bool) {
@@ -219,8 +229,11 @@ func (n *Network) sort() {
 // sysctlKeys are the patterns below /proc/sys that Network.Sysctl holds.
 var sysctlKeys = []string{
 	"net/ipv4/ip_forward",
+	"net/netfilter/nf_conntrack_count",
+	"net/netfilter/nf_conntrack_max",
 	echoIgnored[0],
 	echoIgnored[1],
+	useNeighbours,
 	"net/ipv4/conf/*/forwarding",
 	"net/ipv4/conf/*/rp_filter",
 	"net/ipv4/conf/*/arp_ignore",
@@ -232,6 +245,13 @@ var sysctlKeys = []string{
 	"net/ipv6/conf/*/accept_ra",
 	"net/ipv6/conf/*/disable_ipv6",
 	"net/ipv6/conf/*/proxy_ndp",
+}
+
+// attach notes a queueing discipline of a link if it takes filters in front of everything else.
+func (n *Network) attach(link, kind string) {
+	if l := n.Link(link); l != nil && (kind == "clsact" || kind == "ingress") {
+		l.Attached = append(l.Attached, kind)
+	}
 }
 
 // validLink reports whether the kernel would accept name for an interface.

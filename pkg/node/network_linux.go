@@ -58,6 +58,9 @@ func readNetwork(sysctls string) (*Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("links: %w", err)
 	}
+	if err := readAttached(k, n, names); err != nil {
+		return nil, fmt.Errorf("queueing disciplines: %w", err)
+	}
 	if err := readAddresses(k, n, names); err != nil {
 		return nil, fmt.Errorf("addresses: %w", err)
 	}
@@ -103,6 +106,29 @@ func readLinks(n *Network, msgs [][]byte) (map[int]string, error) {
 	return names, nil
 }
 
+// readAttached reads which links have filters of tc(8).
+func readAttached(k *kernel, n *Network, names map[int]string) error {
+	msgs, err := k.dump(unix.RTM_GETQDISC, unix.RTM_NEWQDISC, &nl.TcMsg{})
+	if err != nil {
+		return err
+	}
+	for _, m := range msgs {
+		if len(m) < nl.SizeofTcMsg {
+			return errors.New("short message")
+		}
+		attributes, err := nl.ParseRouteAttr(m[nl.SizeofTcMsg:])
+		if err != nil {
+			return err
+		}
+		for _, a := range attributes {
+			if a.Attr.Type == nl.TCA_KIND {
+				n.attach(names[int(nl.DeserializeTcMsg(m).Ifindex)], unix.ByteSliceToString(a.Value))
+			}
+		}
+	}
+	return nil
+}
+
 // qdiscOf returns the root queueing discipline in a message about a link.
 func qdiscOf(msg []byte) string {
 	if len(msg) < unix.SizeofIfInfomsg {
@@ -138,6 +164,9 @@ func linkOf(l netlink.Link, names map[int]string) Link {
 		link.Kind = ""
 	case "tuntap":
 		link.Kind = "tun"
+	}
+	if a.Xdp != nil && a.Xdp.Attached {
+		link.Attached = []string{"xdp"}
 	}
 	if a.NetNsID >= 0 && a.NetNsID <= 1<<31-1 {
 		link.PeerNetns = &a.NetNsID

@@ -67,6 +67,14 @@ type RouteQuery struct {
 	Src  netip.Addr `json:"src,omitzero"`
 	Iif  string     `json:"iif,omitempty"`
 	Mark uint32     `json:"mark,omitempty"`
+
+	traffic *Traffic
+}
+
+// Traffic is what rules may ask about a packet beside its addresses, ip-rule(8).
+type Traffic struct {
+	Protocol         uint8
+	SrcPort, DstPort uint16 // of TCP, UDP and SCTP
 }
 
 func (q RouteQuery) check() error {

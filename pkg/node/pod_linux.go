@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -75,38 +76,63 @@ func (l *local) Sockets(context.Context) (list []Socket, err error) {
 
 // readSockets reads the sockets of the thread's namespace; nil if they are not readable.
 func readSockets() []Socket {
-	list, err := listeners()
-	listening := err == nil
-	for i, table := range socketTables {
-		if listening && table.protocol == "tcp" {
+	list := []Socket{}
+	for _, p := range receiving {
+		sockets, err := p.diagnosed()
+		if err != nil { // no tcp_diag or udp_diag in this kernel
+			if sockets, err = p.listed(); err != nil {
+				return nil
+			}
+		}
+		list = append(list, sockets...)
+	}
+	return sortSockets(list)
+}
+
+// receiving are the protocols, and the state of sockets that receive.
+var receiving = []receivers{{"tcp", unix.IPPROTO_TCP, 10}, {"udp", unix.IPPROTO_UDP, 7}} // TCP_LISTEN, TCP_CLOSE
+
+type receivers struct {
+	name   string
+	number uint8
+	state  uint8
+}
+
+// listed reads the sockets of the thread's namespace from /proc/net. To list those of TCP the kernel walks the host's table of all
+// connections, half a million buckets, for each namespace again.
+func (p receivers) listed() ([]Socket, error) {
+	var list []Socket
+	for _, table := range socketTables {
+		if table.protocol != p.name {
 			continue
 		}
 		text, err := readProc("/proc/thread-self/net/"+table.name, nil)
-		if err != nil && i == 0 {
-			return nil
+		if err != nil && table.name == p.name {
+			return nil, err
 		}
 		list = append(list, parseSockets(string(text), table.protocol, table.state)...)
 	}
-	return emptyNotNull(list)
+	return list, nil
 }
 
-// listeners returns the listening TCP sockets of the thread's namespace, by sock_diag(7). To list them /proc/net/tcp walks
-// the host's table of all connections, half a million buckets, for each namespace again.
-func listeners() ([]Socket, error) {
-	const listen = 10 // TCP_LISTEN
+// diagnosed reads the sockets of the thread's namespace by sock_diag(7).
+func (p receivers) diagnosed() ([]Socket, error) {
+	const v6only = 11 // INET_DIAG_SKV6ONLY
 	var list []Socket
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
 		req := nl.NewNetlinkRequest(nl.SOCK_DIAG_BY_FAMILY, unix.NLM_F_DUMP)
 		// struct inet_diag_req_v2: family, protocol, extensions, padding, states, and an empty socket identity
-		question := binary.NativeEndian.AppendUint32([]byte{family, unix.IPPROTO_TCP, 0, 0}, 1<<listen)
+		question := binary.NativeEndian.AppendUint32([]byte{family, p.number, 0, 0}, 1<<p.state)
 		req.AddRawData(append(question, make([]byte, 48)...))
 		msgs, err := req.Execute(unix.NETLINK_INET_DIAG, nl.SOCK_DIAG_BY_FAMILY)
 		if err != nil {
-			return nil, err // no tcp_diag in this kernel
+			return nil, err
 		}
 		for _, m := range msgs {
-			// struct inet_diag_msg: family, state, timer, retransmissions, then ports and addresses in network order
-			if len(m) < 24 {
+			// struct inet_diag_msg: family, state, timer, retransmissions, then ports and addresses in network order, the interface,
+			// a cookie and five numbers; then attributes
+			const size = 72
+			if len(m) < size {
 				return nil, fmt.Errorf("sock_diag: a reply of %d bytes", len(m))
 			}
 			address := m[8:12]
@@ -114,7 +140,20 @@ func listeners() ([]Socket, error) {
 				address = m[8:24]
 			}
 			a, _ := netip.AddrFromSlice(address)
-			s := Socket{"tcp", netip.AddrPortFrom(a.Unmap(), binary.BigEndian.Uint16(m[4:]))}
+			s := Socket{Protocol: p.name, Local: netip.AddrPortFrom(a.Unmap(), binary.BigEndian.Uint16(m[4:]))}
+			if link := binary.NativeEndian.Uint32(m[40:]); link != 0 {
+				if i, err := net.InterfaceByIndex(int(link)); err == nil {
+					s.Link = i.Name
+				}
+			}
+			s.Full = p.name == "tcp" && binary.NativeEndian.Uint32(m[56:]) > binary.NativeEndian.Uint32(m[60:])
+			attributes, err := nl.ParseRouteAttr(m[size:])
+			if err != nil {
+				return nil, fmt.Errorf("sock_diag: %w", err)
+			}
+			s.V6Only = a == netip.IPv6Unspecified() && slices.ContainsFunc(attributes, func(x syscall.NetlinkRouteAttr) bool {
+				return x.Attr.Type == v6only && len(x.Value) == 1 && x.Value[0] == 1
+			})
 			if !slices.Contains(list, s) {
 				list = append(list, s)
 			}

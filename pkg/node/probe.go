@@ -43,6 +43,9 @@ type Watch struct {
 	Words []Word
 	// Pods are links of the host whose other ends are watched as well: the interfaces of pods.
 	Pods []string
+	// Protocols are the IP protocols of which it is watched, too, what the kernels of the host and of the pods deliver to their sockets,
+	// behind packet filters and reverse path filters.
+	Protocols []int
 	// For ends it if nothing else does.
 	For time.Duration
 }
@@ -55,18 +58,22 @@ type Word struct {
 
 // A Frame is a packet on a link, from its network header on.
 type Frame struct {
-	Link     string `json:"link"`
-	Pod      bool   `json:"pod,omitempty"` // at the other end of Link, in the pod's network namespace
-	Out      bool   `json:"out,omitempty"` // sent by whoever has the link; else received
-	Protocol uint16 `json:"protocol"`      // EtherType
-	Data     []byte `json:"data"`          // the beginning
+	Link string `json:"link"`
+	Pod  bool   `json:"pod,omitempty"` // at the other end of Link, in the pod's network namespace
+	Out  bool   `json:"out,omitempty"` // sent by whoever has the link; else received
+	// Delivered is set if the kernel delivered it to sockets. Link is then empty unless it is a pod's kernel.
+	Delivered bool   `json:"delivered,omitempty"`
+	Protocol  uint16 `json:"protocol"` // EtherType
+	Data      []byte `json:"data"`     // the beginning
 }
 
 // A Listening is a running watch.
 type Listening struct {
 	// Unread are the pods' links whose other ends are not watched, and why.
 	Unread map[string]string
-	stop   func() error
+	// Undelivered is why it is not watched what kernels deliver; empty if it is.
+	Undelivered string
+	stop        func() error
 }
 
 // Stop ends a watch; all packets so far were seen when it returns. The error is why some may have been missed.

@@ -86,7 +86,7 @@ func TestMarkFilterSize(t *testing.T) {
 				return err
 			}
 			e := &ear{}
-			if err := e.open(markFilter([]Word{{0xabcdef00, 0xffffff00}, {0x92345678, 0xffffffff}, {0x87654321, 0xffffffff}})); err != nil {
+			if err := e.open(markFilter([]Word{{0xabcdef00, 0xffffff00}, {0x92345678, 0xffffffff}, {0x87654321, 0xffffffff}}, 8, markEnd)); err != nil {
 				return err
 			}
 			return e.file.Close()

@@ -102,14 +102,8 @@ part ` + databasePart + ` $T ${S}ovsdb-client dump -f json "unix:$ovs/db.sock" O
 
 const databasePart = "conf"
 
-// gatherScript reads the node's state in one go. The database comes last: a
-// server that does not reply takes its time.
-const gatherScript = `
-sysctls() { grep -Hs . SYSCTLS; :; }
-legacy() { # legacy NAMES-FILE SAVE-COMMAND: the rules of the old iptables, which nft cannot see
-	[ -e "$1" ] && grep -q . "$1" || return 0
-	$T "$2" -c
-}
+// networkParts read what a namespace has of a network.
+const networkParts = `
 part addr $T ip -N -d -j addr
 part route4 $T ip -4 -N -d -j route show table all
 part route6 $T ip -6 -N -d -j route show table all
@@ -118,6 +112,18 @@ part rule6 $T ip -6 -N -d -j rule
 part neigh $T ip -N -s -j neigh
 part policies $T ip xfrm policy
 part associations $T ip xfrm state list nokeys
+part tc $T tc -j qdisc
+`
+
+// gatherScript reads the node's state in one go. The database comes last: a
+// server that does not reply takes its time.
+const gatherScript = `
+sysctls() { grep -Hs . SYSCTLS; :; }
+legacy() { # legacy NAMES-FILE SAVE-COMMAND: the rules of the old iptables, which nft cannot see
+	[ -e "$1" ] && grep -q . "$1" || return 0
+	$T "$2" -c
+}
+` + networkParts + `
 part sysctl sysctls
 part netns $T ip -j netns list-id
 part nft $T nft -a list ruleset
@@ -434,6 +440,11 @@ func parseNetwork(get func(part string) ([]byte, error)) (*Network, error) {
 		}
 		if err := p.parse(out); err != nil {
 			return nil, fmt.Errorf("cannot read what ip printed for %s: %w", p.name, err)
+		}
+	}
+	if out, err := get("tc"); err == nil && len(bytes.TrimSpace(out)) > 0 { // not everywhere is there a tc
+		if err := parseTC(out, n); err != nil {
+			return nil, fmt.Errorf("cannot read what tc printed: %w", err)
 		}
 	}
 	policies, err := get("policies")

@@ -61,6 +61,9 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 		}
 	}
 	pod.route = func(ctx context.Context, q RouteQuery) (*Route, error) {
+		if route, err := pod.Network.lookup(q); err == nil { // what was just read says it as well
+			return route, nil
+		}
 		return remoteRouter{r, ctx, ip, func(context.Context) (*Network, error) { return pod.Network, nil }}.route(q)
 	}
 	return pod, pod.findLink(*here)
@@ -68,6 +71,9 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 
 // socketsOf reads the sockets from a script's parts; nil if they are not there.
 func socketsOf(parts map[string]part) []Socket {
+	if p, ok := parts["ss"]; ok && p.code == 0 {
+		return sortSockets(parseSS(string(p.out)))
+	}
 	if p, ok := parts["tcp"]; !ok || p.code != 0 {
 		return nil
 	}
@@ -75,11 +81,12 @@ func socketsOf(parts map[string]part) []Socket {
 	for _, table := range socketTables {
 		list = append(list, parseSockets(string(parts[table.name].out), table.protocol, table.state)...)
 	}
-	return emptyNotNull(list)
+	return sortSockets(emptyNotNull(list))
 }
 
 func (r *remote) Sockets(ctx context.Context) ([]Socket, error) {
 	parts, err := r.shells.run(ctx, `
+part ss $T ss -Hlntu
 part tcp cat /proc/net/tcp
 part tcp6 cat /proc/net/tcp6
 part udp cat /proc/net/udp
@@ -91,25 +98,23 @@ part udp6 cat /proc/net/udp6
 	return nil, r.fail(cmp.Or(err, unavailable("sockets: /proc/net cannot be read there")))
 }
 
+// podParts asks in the namespace, by one shell that enters it: to enter for each question takes longer than to answer it.
 func (r *remote) podParts(ctx context.Context, enter string) (map[string]part, error) {
-	parts, err := r.shells.run(ctx, strings.ReplaceAll(strings.ReplaceAll(`
-part addr $T IP -N -d -j addr
-part route4 $T IP -4 -N -d -j route show table all
-part route6 $T IP -6 -N -d -j route show table all
-part rule4 $T IP -4 -N -d -j rule
-part rule6 $T IP -6 -N -d -j rule
-part neigh $T IP -N -s -j neigh
-part policies $T IP xfrm policy
-part associations $T IP xfrm state list nokeys
-part nft $T ENTER nft -a list ruleset
-part legacy $T ENTER cat /proc/net/ip_tables_names /proc/net/ip6_tables_names
-part tcp $T ENTER cat /proc/net/tcp
-part tcp6 $T ENTER cat /proc/net/tcp6
-part udp $T ENTER cat /proc/net/udp
-part udp6 $T ENTER cat /proc/net/udp6
-part echo4 $T ENTER cat /proc/sys/net/ipv4/icmp_echo_ignore_all
-part echo6 $T ENTER cat /proc/sys/net/ipv6/icmp/echo_ignore_all
-`, "IP", "ENTER ip"), "ENTER", enter), r.Timeout/2, r.Timeout)
+	parts, err := r.shells.run(ctx, "export B SECONDS_EACH\n"+enter+" sh -s <<'INSIDE' || part addr $T "+enter+" ip -N -d -j addr\n"+preamble+networkParts+`
+part nft $T nft -a list ruleset
+part legacy cat /proc/net/ip_tables_names /proc/net/ip6_tables_names
+part ss $T ss -Hlntu
+[ "$r" = 0 ] || {
+	part tcp cat /proc/net/tcp
+	part tcp6 cat /proc/net/tcp6
+	part udp cat /proc/net/udp
+	part udp6 cat /proc/net/udp6
+}
+part echo4 cat /proc/sys/net/ipv4/icmp_echo_ignore_all
+part echo6 cat /proc/sys/net/ipv6/icmp/echo_ignore_all
+:
+INSIDE
+`, r.Timeout/2, r.Timeout)
 	if err != nil && len(parts) == 0 {
 		return nil, r.fail(err)
 	}

@@ -63,9 +63,9 @@ func (r *remote) Listen(ctx context.Context, w Watch, see func(Frame)) (*Listeni
 		l.Unread, err = readUnread(out)
 	} else {
 		read, err = pcapFrames(out, network)
-		l.Unread = map[string]string{}
+		l.Unread, l.Undelivered = map[string]string{}, "ovnctl is not installed on "+r.Name()
 		for _, pod := range w.Pods {
-			l.Unread[pod] = "ovnctl is not installed on " + r.Name()
+			l.Unread[pod] = l.Undelivered
 		}
 	}
 	if err != nil {
@@ -122,6 +122,9 @@ func listenArgs(w Watch) string {
 	args := "--for " + w.For.String()
 	for _, word := range w.Words {
 		args += fmt.Sprintf(" --word %08x/%08x", word.Value, word.Mask)
+	}
+	for _, protocol := range w.Protocols {
+		args += " --protocol " + strconv.Itoa(protocol)
 	}
 	for _, pod := range w.Pods {
 		args += " --pod " + shellQuote(pod)

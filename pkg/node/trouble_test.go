@@ -313,7 +313,8 @@ func processes(t *testing.T) []string {
 // of other namespaces that have the same indexes are not taken for the pod's.
 func TestUnnamedPod(t *testing.T) {
 	pid, other := unshared(t), unshared(t)
-	enter(t, "node2", "ip", "link", "add", "upod", "type", "veth", "peer", "name", "inside", "netns", pid)
+	// Numbers that no other lab of this machine has.
+	enter(t, "node2", "ip", "link", "add", "upod", "index", "54321", "type", "veth", "peer", "name", "inside", "index", "54322", "netns", pid)
 	t.Cleanup(func() { _ = hosts.Command(context.Background(), "node2", "ip", "link", "del", "upod").Run() })
 	without := t.TempDir()
 	if err := os.WriteFile(filepath.Join(without, "lsns"), []byte("#!/bin/sh\nexit 127\n"), 0o755); err != nil {

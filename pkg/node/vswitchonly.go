@@ -16,7 +16,7 @@ type vswitchOnly struct {
 // VswitchOnly is a host of which only the Open_vSwitch database can be reached,
 // over the network.
 func VswitchOnly(name, remotes string, tls ovsdb.TLSFiles, timeout time.Duration) Host {
-	err := fmt.Errorf("only its Open_vSwitch is reached, at %s; run there or give --node-exec: %w", remotes, ErrUnavailable)
+	err := fmt.Errorf("only its Open_vSwitch is reached, at %s; run there, or give --via ssh or --node-exec: %w", remotes, ErrUnavailable)
 	return vswitchOnly{unreachable{name, err}, ovsdb.Config{DB: "Open_vSwitch", Remotes: remotes, TLS: tls, Timeout: timeout}}
 }
 

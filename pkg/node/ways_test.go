@@ -80,6 +80,7 @@ func furnish(t *testing.T) {
 		"sysctl -qw net.ipv4.conf.va.rp_filter=2 net.ipv6.conf.va.forwarding=1 net.ipv4.conf.va.forwarding=1",
 		"sysctl -qw net.ipv4.conf.vb.proxy_arp=1 net.ipv4.conf.vb.arp_announce=2 net.ipv4.conf.vb.arp_ignore=3 net.ipv4.conf.vb.accept_local=1 net.ipv4.conf.vb.src_valid_mark=1",
 		"sysctl -qw net.ipv6.conf.vb.accept_ra=2 net.ipv6.conf.vb.proxy_ndp=1 net.ipv6.conf.brx.disable_ipv6=1",
+		"tc qdisc add dev va clsact", "tc qdisc add dev vb ingress", "tc qdisc add dev vb root tbf rate 1mbit burst 10k limit 10k",
 		"nft add table ip ovnctl-test",
 		"nft add chain ip ovnctl-test post { type nat hook postrouting priority 100 ; }",
 		`nft add rule ip ovnctl-test post ip saddr 10.244.0.0/16 oifname "eth0" counter masquerade comment "dnat me not"`,
@@ -114,6 +115,7 @@ func network(t *testing.T, h node.Host) *node.Network {
 	if err != nil {
 		t.Fatal(err)
 	}
+	delete(n.Sysctl, "net/netfilter/nf_conntrack_count")
 	for i := range n.Neighbours {
 		if n.Neighbours[i].State != "permanent" {
 			n.Neighbours[i].State = ""
@@ -127,6 +129,11 @@ func TestNetworkBothWays(t *testing.T) {
 	n := network(t, local(t, "node1"))
 	if diff := cmp.Diff(n, network(t, remote(t, "node1")), values); diff != "" {
 		t.Errorf("here and behind a command differ (-here +behind):\n%s", diff)
+	}
+	for link, want := range map[string]string{"va": "clsact", "vb": "ingress"} {
+		if got := n.Link(link).Attached; !slices.Equal(got, []string{want}) {
+			t.Errorf("attached to %s: %q, want %s", link, got, want)
+		}
 	}
 	va := n.Link("va")
 	if va == nil || va.Kind != "veth" || !va.Up || va.PeerIndex != n.Link("vb").Index || va.PeerNetns != nil || n.Link("vb").Master != "brx" {

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,10 +13,12 @@ import (
 
 // at reports whether a packet was seen at a place.
 func at(p journey.Watchpoint, s sighting) bool {
-	if s.node != p.Node || s.frame.Out != p.Leave || (s.sight.what != itself) != p.Reply {
+	if s.node != p.Node || s.frame.Out != p.Leave || (s.sight.what != itself) != p.Reply || s.frame.Delivered != (p.Kind == journey.AtKernel) {
 		return false
 	}
 	switch p.Kind {
+	case journey.AtKernel:
+		return s.frame.Pod == (p.Port != "") && s.frame.Link == p.Link
 	case journey.AtTunnel:
 		return s.sight.tunnel && !s.frame.Pod
 	case journey.AtWorkload:
@@ -82,7 +85,7 @@ func (r *run) strayed(places []journey.Watchpoint) []journey.Watchpoint {
 	}
 	for i, s := range r.seen {
 		// Frames in pods: those of other backends that a service might have chosen.
-		if s.sight.what != itself || s.frame.Pod || i < begins[s.node] || known(s) {
+		if s.sight.what != itself || s.frame.Pod || s.frame.Delivered || i < begins[s.node] || known(s) {
 			continue
 		}
 		p := journey.Watchpoint{Node: s.node, Kind: journey.AtHost, Link: s.frame.Link, Leave: s.frame.Out, Seen: 1}
@@ -139,6 +142,8 @@ func (r *run) unwatched(p journey.Watchpoint) string {
 		return "no interface on " + p.Node + " has iface-id " + p.Port
 	case p.Kind == journey.AtWorkload:
 		return w.listening.Unread[p.Link]
+	case p.Kind == journey.AtKernel:
+		return cmp.Or(w.listening.Undelivered, w.listening.Unread[p.Link])
 	}
 	return ""
 }
@@ -182,11 +187,14 @@ func (r *run) judge(sent *journey.Sent, verdict journey.Verdict, out outgoing) {
 		sent.Missing = -1
 	}
 	sent.Agrees = (verdict.Outcome == journey.Delivered) == (sent.Result == journey.Answered)
+	if verdict.Outcome == journey.Rejected {
+		sent.Agrees = refused
+	}
 }
 
 // refused reports whether an error came back to the sender.
 func (r *run) refused(places []journey.Watchpoint) bool {
-	for _, p := range places[max(0, len(places)-2):] { // its port and its own interface
+	for _, p := range places[max(0, len(places)-3):] { // its port, its own interface and its kernel
 		if p.Reply && slices.ContainsFunc(r.seen, func(s sighting) bool {
 			return (s.sight.what == refusal || s.sight.what == failure) && at(p, s)
 		}) {
@@ -255,6 +263,8 @@ func between(a, b journey.Watchpoint) string {
 	switch {
 	case inside && b.Reply && !a.Reply:
 		return "whoever replies on " + a.Node + ": its packet filter, its routes and neighbours, or nothing that answers"
+	case b.Kind == journey.AtKernel:
+		return "the kernel of " + cmp.Or(b.Port, b.Node) + ": its packet filter, its routes back (rp_filter) or its IPsec policies"
 	case a.Kind == journey.AtUplink && a.Leave && b.Reply && !a.Reply:
 		return "the network outside"
 	case a.Node != b.Node:
@@ -287,6 +297,8 @@ func Where(p journey.Watchpoint) string {
 			return "leaving the interface of " + p.Port
 		}
 		return "at the interface of " + p.Port
+	case journey.AtKernel:
+		return "past the packet filter of " + cmp.Or(p.Port, p.Node)
 	case journey.AtPort:
 		if p.Leave {
 			return "leaving port " + p.Port + " on " + p.Node + link

@@ -3,6 +3,7 @@ package probe
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
@@ -59,6 +60,15 @@ func (p *Packet) words() []node.Word {
 			node.Word{Value: uint32(p.Port)<<16 | uint32(p.SourcePort), Mask: 0xffffffff})
 	}
 	return words
+}
+
+// answers returns the IP protocols that come back: its own, and ICMP with errors.
+func (p *Packet) answers() []int {
+	errors := protoICMP
+	if p.Dst.Is6() {
+		errors = protoICMPv6
+	}
+	return slices.Compact([]int{int(p.proto()), errors})
 }
 
 const markMask = 0xffffff00

@@ -17,15 +17,21 @@ func watchpoints(request journey.Request, forward, back *journey.Direction) []jo
 	if back != nil && back.Verdict.Outcome != journey.Unknown {
 		all = append(all, along(back, true)...)
 	}
-	if back != nil && back.Verdict.Outcome == journey.Delivered {
-		return all
-	}
-	// What the trace does not say of the reply comes by the path of the packet.
-	for _, s := range slices.Backward(all[:there]) {
-		s.Leave, s.Reply, s.Expected = !s.Leave, true, false
-		if !slices.ContainsFunc(all[there:], func(x journey.Watchpoint) bool { return same(x, s) }) {
-			all = append(all, s)
+	delivered := back != nil && back.Verdict.Outcome == journey.Delivered
+	if !delivered { // what the trace does not say of the reply comes by the path of the packet
+		for _, s := range slices.Backward(all[:there]) {
+			s.Leave, s.Reply, s.Expected = !s.Leave, true, false
+			if !slices.ContainsFunc(all[there:], func(x journey.Watchpoint) bool { return same(x, s) }) {
+				all = append(all, s)
+			}
 		}
+	}
+	if from := request.From; from.Node != "" && (from.Kind == "node" || from.Port != "") {
+		p := journey.Watchpoint{Node: from.Node, Kind: journey.AtKernel, Port: from.Port, Reply: true, Expected: delivered}
+		if from.Kind == "node" {
+			p.Port = ""
+		}
+		all = append(all, p)
 	}
 	return all
 }

@@ -191,10 +191,10 @@ func (r *run) listen(ctx context.Context) {
 		if w.prober == nil {
 			continue
 		}
-		watch := node.Watch{Words: r.packet.words(), For: time.Minute}
+		watch := node.Watch{Words: r.packet.words(), Protocols: r.packet.answers(), For: time.Minute}
 		for _, p := range r.paths {
 			for _, s := range p.watchpoints {
-				if s.Kind == journey.AtWorkload && s.Node == w.name && s.Link != "" && !slices.Contains(watch.Pods, s.Link) {
+				if (s.Kind == journey.AtWorkload || s.Kind == journey.AtKernel) && s.Node == w.name && s.Link != "" && !slices.Contains(watch.Pods, s.Link) {
 					watch.Pods = append(watch.Pods, s.Link)
 				}
 			}
