@@ -39,6 +39,20 @@ func Topics() []string {
 	return names
 }
 
+// Stages returns names of stages, of either pipeline and any release, and of the tables that ovn-controller fills itself, sorted.
+func Stages() []string {
+	var names []string
+	for name := range stageWords {
+		of, rest, _ := strings.Cut(name, "_")
+		names = append(names, of+"_in_"+rest, of+"_out_"+rest)
+	}
+	for table := range release.PhysicalWords {
+		names = append(names, strings.ToLower(string(table)))
+	}
+	slices.Sort(names)
+	return names
+}
+
 // stagesPage explains the stages of a name in either pipeline.
 func stagesPage(name, words string) string {
 	kind, rest, _ := strings.Cut(name, "_")

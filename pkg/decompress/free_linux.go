@@ -2,7 +2,6 @@ package decompress
 
 import (
 	"os"
-
 	"syscall"
 )
 
@@ -12,5 +11,5 @@ func free(f *os.File) (bytes int64, known bool) {
 	if err := syscall.Fstatfs(int(f.Fd()), &disk); err != nil {
 		return 0, false
 	}
-	return int64(disk.Bavail) * disk.Bsize, true
+	return int64(disk.Bavail) * int64(disk.Bsize), true //nolint:unconvert // uint32 on s390x
 }

@@ -47,6 +47,8 @@ type Chassis struct {
 	Related func(port string) bool
 	// ZeroSNAT: the datapath can translate to the same address, which ovn-controller then asks of each commit.
 	ZeroSNAT bool
+	// Collectors are the sets of collectors that the node has, by number: without its set, a sample action is left out.
+	Collectors map[uint64]bool
 	// Groups and Meters are numbers as the switch has them. A group is asked for by its text without number.
 	Groups func(group openflow.GroupEntry) (uint32, bool)
 	Meters func(name string) (uint32, bool)

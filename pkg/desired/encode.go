@@ -166,6 +166,8 @@ func (e *encoder) action(a ovnexpr.Action) {
 		e.commitAffinity(a)
 	case *ovnexpr.Sample:
 		e.sample(a)
+	case *ovnexpr.Mirror:
+		e.mirror(a)
 	default:
 		e.controller(a)
 	}
@@ -565,7 +567,17 @@ func addressValue(a netip.Addr) packet.Value { return packet.FromBytes(a.AsSlice
 // before reports whether ovn-controller is older than what a series changed.
 func (c *Chassis) before(change release.Series) bool { return !c.Version.Series().Has(change) }
 
+// mirror sends a copy out of a port, as if it had come in nowhere.
+func (e *encoder) mirror(a *ovnexpr.Mirror) {
+	if key := e.port(a.Port); key != 0 {
+		e.text("clone(set_field:ANY->in_port,set_field:0x%x->reg15,resubmit(,%d))", key, e.helper(release.RemoteOutput))
+	}
+}
+
 func (e *encoder) sample(a *ovnexpr.Sample) {
+	if !e.Collectors[uint64(a.CollectorSet)] {
+		return
+	}
 	point := fmt.Sprint(a.Point)
 	switch {
 	case a.Cookie:

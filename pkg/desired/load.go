@@ -34,6 +34,7 @@ type Node struct {
 	Datapaths  map[uint64]bool // keys of the datapaths that the node has
 	Interfaces map[string]bool // logical ports of the interfaces on the integration bridge
 	ZeroSNAT   bool            // Datapath.capabilities:ct_zero_snat
+	Collectors map[uint64]bool // numbers of Flow_Sample_Collector_Set
 	Groups     []openflow.GroupEntry
 	Meters     map[string]uint32 // meter-table-list of ovn-controller
 }
@@ -41,7 +42,7 @@ type Node struct {
 // New is a chassis as its ovn-controller knows it.
 func New(rows *Inputs, n *Node) *Chassis {
 	c := &Chassis{
-		Version: n.Version, Tables: n.Tables, ZeroSNAT: n.ZeroSNAT,
+		Version: n.Version, Tables: n.Tables, ZeroSNAT: n.ZeroSNAT, Collectors: n.Collectors,
 		Variables: map[string]string{}, Options4: map[string]Option{}, Options6: map[string]Option{},
 	}
 	for _, r := range rows.Options4 {

@@ -17,6 +17,7 @@ import (
 type Switch struct {
 	Interfaces []vswitch.InterfaceBrief
 	Datapaths  []vswitch.Datapath
+	Collectors []vswitch.FlowSampleCollectorSet
 }
 
 // Switch takes what a node's database says. A database without datapaths says that the node has one of the oldest kind.
@@ -29,6 +30,10 @@ func (n *Node) Switch(rows Switch) {
 	}
 	for _, d := range rows.Datapaths {
 		n.ZeroSNAT = n.ZeroSNAT || d.Capabilities["ct_zero_snat"] == "true"
+	}
+	n.Collectors = map[uint64]bool{}
+	for _, c := range rows.Collectors {
+		n.Collectors[uint64(c.ID)] = true
 	}
 }
 

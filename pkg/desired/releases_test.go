@@ -28,3 +28,10 @@ func TestReleasesMatches(t *testing.T) {
 		})
 	}
 }
+
+// Later releases sample connections and mirror by their own flows.
+func TestReleasesObserved(t *testing.T) {
+	for _, release := range []string{"trixie", "sid"} {
+		t.Run(release, func(t *testing.T) { observedAgree(t, release) })
+	}
+}

@@ -3,6 +3,7 @@ package ovnexpr
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // zone reads an action's zone in parentheses, if any.
@@ -38,10 +39,10 @@ func (l *lexer) ctCommit(_ string, at Span) Action {
 		for !l.match(")") {
 			name := l.oneOf("", "ct_mark", "ct_label")
 			l.force("=")
-			c := l.oneConstant()
-			if c.Kind != Integer && c.Kind != Template {
-				panic(syntaxAt(l.in, c.Span, "expecting integer"))
+			if l.tok.kind != integer && l.tok.kind != template {
+				l.syntax("expecting integer")
 			}
+			c := l.oneConstant() // of which OVN takes the low bits
 			a.Old = append(a.Old, Parameter{name, Values{Items: []Constant{c}, Span: c.Span}})
 			l.match(",")
 		}
@@ -63,13 +64,16 @@ func (l *lexer) ctNAT(name string, at Span) Action {
 	if l.match(",") {
 		const msg = "expecting Integer for port range"
 		low := l.tok.Span
-		if a.Lo = uint16(l.decimal(math.MaxUint16, msg)); a.Lo == 0 {
+		if a.Lo = uint16(l.decimal(math.MaxUint64, msg)); a.Lo == 0 { // OVN, too, takes the low bits
 			panic(syntaxAt(l.in, low, "range can't be 0"))
 		}
 		if l.match("-") {
-			high := l.tok.Span
-			if a.Hi = uint16(l.decimal(math.MaxUint16, msg)); a.Hi <= a.Lo {
-				panic(syntaxAt(l.in, high, "range high should be greater than range low"))
+			if l.tok.kind != integer {
+				l.syntax("%s", msg)
+			}
+			high := l.oneConstant()
+			if a.Hi = uint16(high.Value.Lo); a.Hi <= a.Lo {
+				panic(syntaxAt(l.in, high.Span, "range high should be greater than range low"))
 			}
 		}
 	}
@@ -89,17 +93,29 @@ func (l *lexer) ctLB(name string, at Span) Action {
 		a.Backends = append(a.Backends, l.backend(name == "ct_lb_mark_local"))
 		l.match(",")
 	}
-	for l.match(";") {
-		if l.matchName("hash_fields") {
-			l.force("=")
-			a.HashFields = l.text("invalid hash_fields")
-		} else {
-			a.Flag = l.oneOf("expecting hash_fields, skip_snat or force_snat", "skip_snat", "force_snat")
-			break
-		}
+	if l.option("hash_fields") != "" {
+		l.force("=")
+		a.HashFields = l.text("invalid hash_fields")
 	}
-	l.close()
+	a.Flag = l.option("skip_snat", "force_snat")
+	last := l.tok.kind
+	l.next() // OVN takes whatever there is for the parenthesis
+	if last == ";" && l.tok.kind == identifier {
+		l.unknown("expecting `;'") // an option of a later release
+	}
 	return a
+}
+
+// option reads a semicolon and one of some names behind it, and returns the name; "" if something else comes.
+func (l *lexer) option(names ...string) string {
+	before := *l
+	if l.match(";") && l.tok.kind == identifier && slices.Contains(names, l.tok.text) {
+		name := l.tok.text
+		l.next()
+		return name
+	}
+	*l = before
+	return ""
 }
 
 // backend reads a backend, after its logical port if local.

@@ -43,6 +43,7 @@ type Constant struct {
 	Value      packet.Value // of an Integer, as written; bits outside the mask are ignored
 	Mask       packet.Value // if Masked
 	Masked     bool
+	Wide       int // how many bits it has, or its mask, if more than 128: Value and Mask are the low ones
 	Format     Format
 	MaskFormat Format // Decimal after an address: the mask is a prefix length
 
@@ -91,6 +92,8 @@ func formatInteger(v packet.Value, f Format) string {
 // width is the number of bits a field needs to be compared with an integer.
 func (c Constant) width() int {
 	switch {
+	case c.Wide > 0:
+		return c.Wide
 	case c.Masked:
 		return c.Mask.BitLen()
 	case c.Format.bits() > 0:

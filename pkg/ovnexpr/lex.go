@@ -2,6 +2,7 @@ package ovnexpr
 
 import (
 	"fmt"
+	"math/bits"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -281,23 +282,33 @@ func (l *lexer) constant(at Span) Constant {
 	return Constant{Value: packet.FromAddr(addr), Format: IPv6}
 }
 
+// mostBits is how long a number in hexadecimal digits may be in OVN.
+const mostBits = 1024
+
 func (l *lexer) hex(at Span, digits string) Constant {
 	if digits == "" {
 		l.fail(at, "Hex digits expected following 0%c.", l.in[at.Start+1])
 	}
 	digits = strings.TrimLeft(digits, "0")
-	var v packet.Value
+	c := Constant{Format: Hex}
 	for i := range len(digits) {
 		d, err := strconv.ParseUint(digits[i:i+1], 16, 8)
 		if err != nil {
 			l.fail(at, "Invalid syntax in hexadecimal constant.")
 		}
-		if i >= 32 {
-			l.fail(at, "Hexadecimal constant requires more than %d bits.", 128)
+		if i >= mostBits/4 {
+			l.fail(at, "Hexadecimal constant requires more than %d bits.", mostBits)
 		}
-		v = packet.Value{Hi: v.Hi<<4 | v.Lo>>60, Lo: v.Lo<<4 | d}
+		if i == 0 {
+			c.Wide = 4*len(digits) - 4 + bits.Len64(d)
+		}
+		v := c.Value
+		c.Value = packet.Value{Hi: v.Hi<<4 | v.Lo>>60, Lo: v.Lo<<4 | d}
 	}
-	return Constant{Value: v, Format: Hex}
+	if c.Wide <= 128 {
+		c.Wide = 0
+	}
+	return c
 }
 
 // mask reads what follows the slash after c.
@@ -305,7 +316,7 @@ func (l *lexer) mask(c *Constant, start int) {
 	at := Span{start, l.pos}
 	m := l.number()
 	at.End = l.pos
-	c.Masked, c.MaskFormat = true, m.Format
+	c.Masked, c.MaskFormat, c.Wide = true, m.Format, m.Wide
 	width := c.Format.bits()
 	switch {
 	case c.Format == m.Format:

@@ -165,7 +165,8 @@ func natRange(w arg) (packet.Prereq, *Error) {
 
 // bracketed passes an IPv6 address, which may be in brackets.
 func bracketed(s string) (v packet.Value, rest string, ok bool) {
-	text, rest, closed := s, "", true
+	var text string
+	closed := true
 	if strings.HasPrefix(s, "[") {
 		text, rest, closed = strings.Cut(s[1:], "]")
 	} else {

@@ -27,7 +27,7 @@ func (x *translation) do(ops []op, last, bucket bool) {
 			return
 		}
 		x.report(openflow.NodeAction, o.text).Action = o.action
-		if larger, ok := o.action.(openflow.CheckPktLarger); ok {
+		if larger, ok := o.action.(openflow.CheckPktLarger); ok && x.bridge.can.lengths {
 			x.checkPktLarger(larger, ops[i+1:])
 			return
 		}
@@ -113,8 +113,13 @@ func (x *translation) action(o *op, last, bucket bool) bool {
 	case openflow.CTClear:
 		if x.tracked {
 			x.untrack()
-			x.emit("ct_clear")
+			if x.bridge.can.clearCT {
+				x.emit("ct_clear")
+			}
 		}
+	case openflow.CheckPktLarger: // by ovs-vswitchd, which knows the length of each packet; a trace has none
+		a.Dst.Set(&x.packet.Flow, packet.Value{})
+		x.unsupported()
 	case openflow.Clone:
 		x.clone(o.inside, last)
 	case openflow.Meter:
@@ -157,6 +162,9 @@ func (x *translation) resubmitAction(a openflow.Resubmit, last bool) {
 
 func (x *translation) setField(f *packet.Field, v, mask packet.Value) {
 	if !x.meets(f) {
+		if f == ethSrc || f == ethDst { // a dump does not tell mod_dl_dst, which examines it even so
+			x.touch(f, mask)
+		}
 		x.warn("unmet prerequisites for %s, set_field ignored", f.Name)
 		return
 	}
@@ -303,11 +311,20 @@ func (x *translation) clone(ops []op, last bool) {
 		return
 	}
 	x.commit()
+	around := "clone(%s)"
+	if !x.bridge.can.clone {
+		const needed = 3
+		if x.bridge.can.nesting <= needed {
+			x.fault("Failed to compose clone action")
+			return
+		}
+		around = "sample(sample=100.0%%,actions(%s))"
+	}
 	base, mpls, tracked := x.base, x.wasMPLS, x.tracked
 	var inside []string
 	x.isolated(func() { inside = x.nested(func() { finish(true) }) })
 	if len(inside) > 0 {
-		x.emit("clone(" + join(inside) + ")")
+		x.emit(fmt.Sprintf(around, join(inside)))
 	}
 	x.base, x.wasMPLS, x.tracked = base, mpls, tracked
 }

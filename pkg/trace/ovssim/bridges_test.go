@@ -84,6 +84,20 @@ func setDrawnBridge(t *testing.T, l *lab.Lab) {
 
 // prepareDrawnBridge sets up what a new ovs-vswitchd does not know.
 func prepareDrawnBridge(t *testing.T, l *lab.Lab) {
+	prepareNeighbours(t, l)
+	for _, args := range []string{"ip addr replace fd99::11/64 dev br-ex nodad", "ovs-appctl tnl/arp/set br-ex fd99::12 0a:00:00:00:99:12", "ip link set p1 up", "ip link set p2 up",
+		"ovs-ofctl add-tlv-map br-draw {class=0xffff,type=1,len=4}->tun_metadata0,{class=0xffff,type=0x82,len=8}->tun_metadata1,{class=0xffff,type=3,len=0}->tun_metadata2",
+		"ovs-ofctl -O OpenFlow15 add-meter br-draw meter=1,kbps,band=type=drop,rate=1000",
+		"ovs-ofctl -O OpenFlow15 add-flow br-far in_port=1,actions=set_field:00:00:00:00:00:44->eth_src,LOCAL",
+		"ovs-ofctl -O OpenFlow15 add-flow br-far in_port=1,priority=40000,arp,arp_op=2,actions=IN_PORT"} {
+		if out, err := l.Run(t.Context(), "node1", strings.Fields(args)...); err != nil {
+			t.Fatalf("%s: %v %s", args, err, out)
+		}
+	}
+}
+
+// prepareNeighbours has ovs-vswitchd know where the other nodes are.
+func prepareNeighbours(t *testing.T, l *lab.Lab) {
 	for _, peer := range []string{"node2", "node3"} { // no packet resolves them, and nothing forgets them
 		mac, err := l.Run(t.Context(), peer, "cat", "/sys/class/net/br-ex/address")
 		if err != nil {
@@ -94,15 +108,6 @@ func prepareDrawnBridge(t *testing.T, l *lab.Lab) {
 			if out, err := l.Run(t.Context(), "node1", append([]string{"ovs-appctl"}, args...)...); err != nil {
 				t.Fatalf("%q: %v %s", args, err, out)
 			}
-		}
-	}
-	for _, args := range []string{"ip addr replace fd99::11/64 dev br-ex nodad", "ovs-appctl tnl/arp/set br-ex fd99::12 0a:00:00:00:99:12", "ip link set p1 up", "ip link set p2 up",
-		"ovs-ofctl add-tlv-map br-draw {class=0xffff,type=1,len=4}->tun_metadata0,{class=0xffff,type=0x82,len=8}->tun_metadata1",
-		"ovs-ofctl -O OpenFlow15 add-meter br-draw meter=1,kbps,band=type=drop,rate=1000",
-		"ovs-ofctl -O OpenFlow15 add-flow br-far in_port=1,actions=set_field:00:00:00:00:00:44->eth_src,LOCAL",
-		"ovs-ofctl -O OpenFlow15 add-flow br-far in_port=1,priority=40000,arp,arp_op=2,actions=IN_PORT"} {
-		if out, err := l.Run(t.Context(), "node1", strings.Fields(args)...); err != nil {
-			t.Fatalf("%s: %v %s", args, err, out)
 		}
 	}
 }
@@ -121,7 +126,8 @@ func (c *bridgeComparison) revive() {
 	prepareDrawnBridge(c.t, c.lab)
 }
 
-func compareBridges(t *testing.T, release string) {
+// newBridgeComparison starts a switch of a release with a bridge for what is drawn, by -seed.
+func newBridgeComparison(t *testing.T, release string) *bridgeComparison {
 	l := labtest.Own(t, lab.OpenShiftSDN(), lab.Options{Release: release})
 	setDrawnBridge(t, l)
 	number := *seed
@@ -129,12 +135,16 @@ func compareBridges(t *testing.T, release string) {
 		number = uint64(time.Now().UnixNano())
 	}
 	t.Logf("-seed %d", number)
-	c := &bridgeComparison{t: t, lab: l, number: number, scores: map[string]*bridgeScore{}, shown: map[string]*shown{},
+	return &bridgeComparison{t: t, lab: l, number: number, scores: map[string]*bridgeScore{}, shown: map[string]*shown{},
 		host: onlyBridges{node.Local(node.LocalConfig{OVSRunDir: filepath.Join(l.Dir, "node1/run/openvswitch"), Timeout: 20 * time.Second})}}
+}
+
+func compareBridges(t *testing.T, release string) {
+	c := newBridgeComparison(t, release)
 	n := bridges(t)
 	only, start := os.Getenv("OVNCTL_KIND"), time.Now()
 	for i := range n {
-		r := rand.New(rand.NewPCG(number, uint64(i)))
+		r := rand.New(rand.NewPCG(c.number, uint64(i)))
 		kind := drawnKinds[i%len(drawnKinds)]
 		if only != "" && kind != only {
 			continue
@@ -546,7 +556,8 @@ func (c *bridgeComparison) show(kind string, size int, text string) {
 	}
 }
 
-func (c *bridgeComparison) judge() {
+// report shows what was different.
+func (c *bridgeComparison) report() {
 	kinds := slices.SortedFunc(maps.Keys(c.shown), func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.shown[b].count, c.shown[a].count), cmp.Compare(a, b))
 	})
@@ -556,6 +567,10 @@ func (c *bridgeComparison) judge() {
 	for _, k := range kinds {
 		c.t.Logf("%d times: %s\n%s", c.shown[k].count, k, c.shown[k].text)
 	}
+}
+
+func (c *bridgeComparison) judge() {
+	c.report()
 	all := &bridgeScore{}
 	percent := func(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }
 	line := func(kind string, s *bridgeScore) {

@@ -2,6 +2,7 @@ package ovssim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
@@ -42,7 +43,8 @@ func (x *translation) commit() {
 	}
 	if n := x.packet.number(pktMark); n != x.base.number(pktMark) {
 		m := x.mask.Get(pktMark).Lo
-		if m == pktMark.Mask().Lo || m == 0 {
+		if m == pktMark.Mask().Lo || m == 0 || !x.bridge.can.masked {
+			x.touch(pktMark, pktMark.Mask())
 			x.emit(fmt.Sprintf("set(skb_mark(%s))", hex(n)))
 		} else {
 			x.emit(fmt.Sprintf("set(skb_mark(%s/%s))", hex(n&m), hex(m)))
@@ -96,7 +98,7 @@ func (x *translation) commitTransport() {
 // viaUserspace records a set(…) that the datapath leaves to ovs-vswitchd, if there was one.
 func (x *translation) viaUserspace(set bool) {
 	if set {
-		x.slow = []string{"Uses action(s) not supported by datapath"}
+		x.unsupported()
 	}
 }
 
@@ -116,6 +118,9 @@ func (x *translation) commitICMP(name string) bool {
 
 // commitSet adds set(…) with the changed parts, and reports whether there are any.
 func (x *translation) commitSet(name string, parts []part) bool {
+	if !x.bridge.can.masked && name != "arp" && name != "nsh" { // no datapath has NSH without
+		return x.commitWhole(name, parts)
+	}
 	var words []string
 	same := 0 // words that change nothing
 	for _, p := range parts {
@@ -136,6 +141,26 @@ func (x *translation) commitSet(name string, parts []part) bool {
 	}
 	if len(words) == same {
 		return false
+	}
+	x.emit("set(" + name + "(" + join(words) + "))")
+	return true
+}
+
+// commitWhole adds set(…) with all parts, for a datapath that cannot write some, and reports whether any has changed.
+func (x *translation) commitWhole(name string, parts []part) bool {
+	if !slices.ContainsFunc(parts, func(p part) bool { return x.packet.Get(p.field) != x.base.Get(p.field) }) {
+		return false
+	}
+	whole := parts
+	if name == "ipv4" || name == "ipv6" {
+		last := len(parts) - 2 // before them is the protocol, behind them whether it is a fragment
+		whole = slices.Concat(parts[:last], []part{{"proto", nwProto, false}}, parts[last:], []part{{"frag", nwFrag, false}})
+	}
+	var words []string
+	for _, p := range whole {
+		x.touch(p.field, p.field.Mask())
+		words = append(words, p.name+"="+p.print(x.packet.Get(p.field), p.field.Mask()))
+		x.base.Set(p.field, x.packet.Get(p.field))
 	}
 	x.emit("set(" + name + "(" + join(words) + "))")
 	return true

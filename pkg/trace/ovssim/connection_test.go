@@ -61,8 +61,8 @@ func TestTrackedPackets(t *testing.T) {
 // A datapath is the flows by which packets were carried.
 type datapath []openflow.DatapathFlow
 
-func carried(t *testing.T, s *subject) datapath {
-	text, err := s.Control(t.Context(), "ovs-vswitchd", "dpctl/dump-flows", "netdev@ovs-netdev")
+func carried(t *testing.T, s ovssim.Host, options ...string) datapath {
+	text, err := s.Control(t.Context(), "ovs-vswitchd", "dpctl/dump-flows", append(options, "netdev@ovs-netdev")...)
 	if err != nil {
 		t.Fatal(err)
 	}

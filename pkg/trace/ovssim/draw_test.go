@@ -306,7 +306,7 @@ func (g *drawing) actionsOf(kind string, table int, nested bool) string {
 		list = append(list, "encap(nsh(md_type=1))", "encap(nsh(md_type=2,tlv(0x1000,10,0x12345678)))", "encap(nsh(md_type=1)),set_field:0x1234->nsh_spi,encap(ethernet)", "decap", "decap()", "encap(nsh)", "encap(ethernet)")
 	}
 	if g.is("tunnel") {
-		list = append(list, "set_field:172.30.0.12->tun_dst", "set_field:172.30.0.12->tun_dst,set_field:172.30.0.11->tun_src,output:16", "set_field:fd99::12->tun_ipv6_dst", "set_field:172.30.0.11->tun_src", "set_field:"+g.num(24)+"->tun_id", "set_tunnel:"+g.num(16), "set_field:"+g.num(32)+"->tun_metadata0", "set_field:"+g.num(60)+"->tun_metadata1", "move:NXM_NX_TUN_ID[0..15]->NXM_NX_REG0[0..15]", "load:"+g.num(16)+"->NXM_NX_TUN_METADATA0[0..15]", "move:NXM_NX_TUN_METADATA0[0..31]->NXM_NX_REG1[]", "set_tunnel64:"+g.num(60), "load:"+g.num(8)+"->NXM_NX_TUN_ID[0..7]", "delete_field:tun_metadata0", "set_field:5->tun_gbp_id")
+		list = append(list, "set_field:172.30.0.12->tun_dst", "set_field:172.30.0.12->tun_dst,set_field:172.30.0.11->tun_src,output:16", "set_field:fd99::12->tun_ipv6_dst", "set_field:fd99::12->tun_ipv6_dst,output:5", "set_field:172.30.0.11->tun_src", "set_field:"+g.num(24)+"->tun_id", "set_tunnel:"+g.num(16), "set_field:"+g.num(32)+"->tun_metadata0", "set_field:"+g.num(60)+"->tun_metadata1", "move:NXM_NX_TUN_ID[0..15]->NXM_NX_REG0[0..15]", "load:"+g.num(16)+"->NXM_NX_TUN_METADATA0[0..15]", "move:NXM_NX_TUN_METADATA0[0..31]->NXM_NX_REG1[]", "set_tunnel64:"+g.num(60), "load:"+g.num(8)+"->NXM_NX_TUN_ID[0..7]", "delete_field:tun_metadata0", "set_field:5->tun_gbp_id")
 		for range 3 {
 			outs = append(outs, fmt.Sprintf("output:%d", 5+g.IntN(drawnPorts-4)))
 		}

@@ -13,7 +13,11 @@ const (
 	typeEthernet = 0
 	etherTypes   = 1 << 16
 	typeNSH      = etherTypes | packet.EthNSH
+	typeUnknown  = 0xfffe // what is below is to be looked at
 )
+
+// bridged is the Ethernet type of Ethernet inside something else.
+const bridged = 0x6558
 
 // nextProtocols are the packet types that NSH can carry, with its numbers for them.
 var nextProtocols = map[uint64]uint64{etherTypes | packet.EthIPv4: 1, etherTypes | packet.EthIPv6: 2, typeEthernet: 3, typeNSH: 4}
@@ -29,7 +33,7 @@ type wrapping struct {
 	metadata  string // of an NSH header of type 2
 }
 
-// encap pushes an Ethernet or NSH header (ovs-actions(7), "The encap action").
+// encap pushes an Ethernet, NSH or MPLS header (ovs-actions(7), "The encap action").
 func (x *translation) encap(a openflow.Other) {
 	x.commit()
 	p := &x.packet
@@ -44,8 +48,7 @@ func (x *translation) encap(a openflow.Other) {
 	switch name {
 	case "ethernet":
 		if was>>16 != etherTypes>>16 {
-			x.detail("Dropping packet as encap(ethernet) is not supported for packet type ethernet.")
-			x.failure = "Unsupported packet type"
+			x.drops("Dropping packet as encap(ethernet) is not supported for packet type ethernet.")
 			return
 		}
 		p.set(packetType, typeEthernet)
@@ -55,8 +58,7 @@ func (x *translation) encap(a openflow.Other) {
 	case "nsh":
 		next, ok := nextProtocols[was]
 		if !ok {
-			x.detail("Dropping packet as encap(nsh) is not supported for packet type (%d,0x%x)", was>>16, was&0xffff)
-			x.failure = "Unsupported packet type"
+			x.drops("Dropping packet as encap(nsh) is not supported for packet type (%d,0x%x)", was>>16, was&0xffff)
 			return
 		}
 		kind, metadata := uint64(1), ""
@@ -77,11 +79,54 @@ func (x *translation) encap(a openflow.Other) {
 			p.set(nshFields[i], n)
 		}
 		x.wrapping.metadata = metadata
+	case "mpls":
+		x.encapMPLS(packet.EthMPLS)
+	case "mpls_mc":
+		x.encapMPLS(packet.EthMPLSMulticast)
 	default:
 		x.warn("encap(%s) is not simulated", name)
 		return
 	}
-	x.wrapping.push = true
+	x.wrapping.push = x.failure == ""
+}
+
+// drops reports why the translation ends.
+func (x *translation) drops(format string, args ...any) {
+	x.report(openflow.NodeAction, fmt.Sprintf(format, args...))
+	x.failure = "Unsupported packet type"
+}
+
+// encapMPLS pushes a label onto whatever the packet is, its Ethernet header included.
+func (x *translation) encapMPLS(t uint64) {
+	p := &x.packet
+	labels := x.countLabels()
+	if len(labels) >= maxLabels {
+		x.failure = "Too many MPLS labels"
+		return
+	}
+	if !x.bridge.can.mpls {
+		x.unsupported()
+	}
+	var list [maxLabels]uint32
+	switch {
+	case len(labels) == 0:
+		list[0] = bottom | 64
+	case isMPLS(p.number(packetType) & 0xffff):
+		copy(list[:], append([]uint32{labels[0] &^ bottom}, labels...))
+	}
+	for _, f := range mplsFields[:min(3+len(labels), len(mplsFields))] {
+		x.touch(f, f.Mask())
+	}
+	x.clearNetwork()
+	p.Set(ethSrc, packet.Value{})
+	p.Set(ethDst, packet.Value{})
+	p.set(packetType, etherTypes|t)
+	p.set(ethType, t)
+	p.setEntries(list)
+	if list[0] == 0 { // Open vSwitch forgets the labels of an Ethernet packet, here and in the datapath
+		x.base.set(packetType, etherTypes|t)
+		x.base.setEntries(list)
+	}
 }
 
 // tlv returns a TLV of NSH, given as its class, type and value, in hexadecimal digits.
@@ -105,15 +150,14 @@ func tlv(args []openflow.Arg) string {
 	return fmt.Sprintf("%04x%02x%02x%s", class, kind, size, digits)
 }
 
-// decap pops the outermost header.
-func (x *translation) decap() {
+// decap pops the outermost header. The argument is the type of what is below MPLS.
+func (x *translation) decap(a openflow.Other) {
 	x.commit()
 	p := &x.packet
 	switch was := p.number(packetType); was {
 	case typeEthernet:
 		if p.tags() > 0 {
-			x.detail("Dropping packet, cannot decap Ethernet if VLAN is present.")
-			x.failure = "Unsupported packet type"
+			x.drops("Dropping packet, cannot decap Ethernet if VLAN is present.")
 			return
 		}
 		p.set(packetType, etherTypes|p.number(ethType))
@@ -131,10 +175,44 @@ func (x *translation) decap() {
 			}
 		}
 		x.failure = "Unsupported packet type"
+	case etherTypes | packet.EthMPLS, etherTypes | packet.EthMPLSMulticast:
+		labels := x.countLabels()
+		if !x.bridge.can.mpls {
+			x.unsupported()
+		}
+		for i := range labels[min(1, len(labels)):] {
+			f := []*packet.Field{mplsLSE1, mplsLSE2}[i]
+			x.touch(f, f.Mask())
+		}
+		inside := below(a)
+		p.setEntries([maxLabels]uint32{})
+		p.set(packetType, inside)
+		if p.set(ethType, inside&0xffff); inside == typeEthernet {
+			p.set(ethType, bridged)
+		}
+		x.wrapping.pop = true
+		x.freeze()
 	default:
-		x.detail("Dropping packet as the decap() does not support packet type (%d,0x%x)", was>>16, was&0xffff)
-		x.failure = "Unsupported packet type"
+		x.drops("Dropping packet as the decap() does not support packet type (%d,0x%x)", was>>16, was&0xffff)
 	}
+}
+
+// below returns the packet type that decap(packet_type(ns=…,type=…)) names.
+func below(a openflow.Other) uint64 {
+	if len(a.Args) == 0 || a.Args[0].Key != "packet_type" {
+		return typeUnknown
+	}
+	var inside uint64
+	for _, arg := range a.Args[0].Sub {
+		n, _ := strconv.ParseUint(arg.Value, 0, 16)
+		switch arg.Key {
+		case "ns":
+			inside |= n << 16
+		case "type":
+			inside |= n
+		}
+	}
+	return inside
 }
 
 func (x *translation) decNSHTTL() bool {
@@ -151,6 +229,12 @@ func (x *translation) commitWrapping() {
 		for _, f := range []*packet.Field{packetType, ethSrc, ethDst} {
 			x.base.Set(f, p.Get(f))
 		}
+	case x.wrapping.push && isMPLS(is&0xffff):
+		labels, have := p.labels(), x.base.labels()
+		for i := len(labels) - len(have) - 1; i >= 0; i-- {
+			x.emit(fmt.Sprintf("add_mpls(%s,eth_type=0x%x)", printEntry(labels[i]), is&0xffff))
+		}
+		x.rebase()
 	case x.wrapping.push:
 		text := ""
 		for i, name := range []string{"flags", "ttl", "mdtype", "np", "spi", "si", "c1", "c2", "c3", "c4"} {
@@ -167,12 +251,12 @@ func (x *translation) commitWrapping() {
 			text += ",md2=0x" + x.wrapping.metadata
 		}
 		x.emit("push_nsh(" + text[1:] + ")")
-		mark, priority := x.base.Get(pktMark), x.base.Get(skbPriority)
-		x.base = *p
-		x.base.Set(pktMark, mark) // these are not headers
-		x.base.Set(skbPriority, priority)
+		x.rebase()
 	case x.wrapping.pop && was == typeNSH:
 		x.emit("pop_nsh()")
+	case x.wrapping.pop && isMPLS(was&0xffff):
+		x.emit(fmt.Sprintf("pop_mpls(eth_type=0x%x)", p.number(ethType)))
+		x.rebase()
 	case is == was:
 	case is>>16 == 1 && was == typeEthernet:
 		x.emit("pop_eth")
@@ -181,4 +265,12 @@ func (x *translation) commitWrapping() {
 		x.base.Set(ethDst, packet.Value{})
 	}
 	x.wrapping = wrapping{}
+}
+
+// rebase gives the datapath's packet the headers that were pushed or popped.
+func (x *translation) rebase() {
+	mark, priority := x.base.Get(pktMark), x.base.Get(skbPriority)
+	x.base = x.packet
+	x.base.Set(pktMark, mark) // these are not headers
+	x.base.Set(skbPriority, priority)
 }

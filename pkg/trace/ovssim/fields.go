@@ -75,6 +75,9 @@ type frame struct {
 
 func newPacket(p packet.Flow) frame {
 	q := frame{Flow: p}
+	if t := q.number(packetType); t>>16 == etherTypes>>16 {
+		q.set(ethType, t&0xffff)
+	}
 	for i, tag := range []*packet.Field{outer, inner} {
 		if q.number(tag)&tagPresent != 0 {
 			q.tagTypes[i] = 0x8100

@@ -6,13 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/ovnctl/ovnctl/internal/lab"
-	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -24,18 +20,10 @@ import (
 func TestLearning(t *testing.T) { compareLearning(t, "") }
 
 func compareLearning(t *testing.T, release string) {
-	l := labtest.Own(t, lab.OpenShiftSDN(), lab.Options{Release: release})
-	setDrawnBridge(t, l)
-	number := *seed
-	if number == 0 {
-		number = uint64(time.Now().UnixNano())
-	}
-	t.Logf("-seed %d", number)
-	c := &bridgeComparison{t: t, lab: l, number: number, scores: map[string]*bridgeScore{}, shown: map[string]*shown{},
-		host: onlyBridges{node.Local(node.LocalConfig{OVSRunDir: filepath.Join(l.Dir, "node1/run/openvswitch"), Timeout: 20 * time.Second})}}
+	c := newBridgeComparison(t, release)
 	var packets, same, learned, met int
 	for i := range bridges(t) {
-		b := drawBridge(rand.New(rand.NewPCG(number, uint64(i))), []string{"learn", "normal"}[i%2])
+		b := drawBridge(rand.New(rand.NewPCG(c.number, uint64(i))), []string{"learn", "normal"}[i%2])
 		if b.kind == "learn" { // so that what is learned is met
 			for _, f := range []string{"tcp", "udp,in_port=1", "ip"} {
 				b.flows = append(b.flows, fmt.Sprintf("cookie=0x%x,table=0,priority=%d,%s,actions=learn(table=9,%s),ct(table=9)", 100+len(b.flows), 60100+len(b.flows), f,

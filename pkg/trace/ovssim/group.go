@@ -120,6 +120,10 @@ func (x *translation) group(id uint32, last bool) bool {
 		return true
 	}
 	b := x.choose(g)
+	if b == nil && x.hash != "" && x.sw.explains {
+		x.detail("selection method in use: dp_hash, recirculating")
+		return true
+	}
 	if b == nil {
 		x.detail("no live bucket")
 		return true
@@ -160,9 +164,9 @@ func (x *translation) byDatapathHash(g *group) *bucket {
 	return nil
 }
 
-// hashAlgorithm returns the datapath's hash algorithm; the kernel has only one.
+// hashAlgorithm returns the datapath's hash algorithm: the group's, or the first, which all have.
 func (x *translation) hashAlgorithm(g *group) string {
-	if x.bridge.userspace && (g.Method == "" || g.Param>>32 == 1) {
+	if x.bridge.can.hash > 0 && (g.Method == "" || g.Param>>32 == 1) {
 		return "sym_l4"
 	}
 	return "l4"

@@ -17,13 +17,12 @@ func (x *translation) megaflow(start *packet.Flow) string {
 	for _, f := range ctTuple {
 		w.always(f)
 	}
-	kind := ""
 	if start.Meets(packet.NeedsEthernet) {
 		w.word("eth")
-		kind = w.kind()
 	} else {
 		w.add(packetType)
 	}
+	kind := w.kind()
 	if kind != "" {
 		w.word(kind)
 	}
@@ -131,6 +130,7 @@ var kinds = map[string]bool{"tcp": true, "tcp6": true, "udp": true, "udp6": true
 // kind returns the keyword for what was examined; "" if there is none.
 func (w *megaflowWriter) kind() string {
 	p := *w.start
+	p.Set(packetType, packet.Value{}) // also of one without an Ethernet header
 	if w.mask.Get(nwProto).IsZero() {
 		p.Set(nwProto, packet.Value{})
 	}

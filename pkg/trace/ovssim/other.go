@@ -27,7 +27,7 @@ func (x *translation) other(a openflow.Other, last, bucket bool) bool {
 	case "encap":
 		x.encap(a)
 	case "decap":
-		x.decap()
+		x.decap(a)
 	case "dec_nsh_ttl":
 		return x.decNSHTTL()
 	case "dec_mpls_ttl":
@@ -189,10 +189,7 @@ func (x *translation) touchHashed(hash string) {
 	default:
 		all(ethSrc, ethDst, ipSrc, ipDst, ipv6Src, ipv6Dst)
 		if p.ip() {
-			all(nwProto)
-			if proto == packet.ProtoTCP || proto == packet.ProtoSCTP {
-				all(tpSrc, tpDst)
-			}
+			all(nwProto, tpSrc, tpDst) // whatever the protocol is
 		}
 		for _, tag := range []*packet.Field{outer, inner}[:p.tags()] {
 			x.touch(tag, packet.Uint(0x1fff))

@@ -29,6 +29,9 @@ func (x *translation) outputAction(a openflow.Output, last, bucket bool) {
 		return
 	}
 	x.output(number, last, a.MaxLen != 0, bucket, a.Src == nil)
+	if a.MaxLen != 0 && !x.bridge.can.truncate {
+		x.unsupported()
+	}
 }
 
 // truncate truncates the copy of the packet that the next output sends.

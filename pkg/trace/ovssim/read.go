@@ -138,6 +138,10 @@ func readBridge(ctx context.Context, h Host, name string) (*BridgeSource, []erro
 			take(text)
 		}
 	}
+	features, err := h.Control(ctx, "ovs-vswitchd", "dpif/show-dp-features", name)
+	if s.Features = features; err != nil && !errors.Is(err, node.ErrUnavailable) { // older captures have none
+		missing = append(missing, err)
+	}
 	fdb, err := h.Control(ctx, "ovs-vswitchd", "fdb/show", name)
 	if err != nil {
 		missing = append(missing, err)

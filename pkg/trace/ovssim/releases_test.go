@@ -32,6 +32,27 @@ func TestReleasesBridges(t *testing.T) {
 	}
 }
 
+// TestReleasesInstalled is TestInstalled on other releases of Open vSwitch.
+func TestReleasesInstalled(t *testing.T) {
+	for _, release := range []string{"trixie", "sid"} {
+		t.Run(release, func(t *testing.T) { compareInstalled(t, release) })
+	}
+}
+
+// TestReleasesFeatures is TestFeatures on other releases of Open vSwitch.
+func TestReleasesFeatures(t *testing.T) {
+	for _, release := range []string{"trixie", "sid"} {
+		t.Run(release, func(t *testing.T) { compareFeatures(t, release) })
+	}
+}
+
+// TestReleasesExecuted is TestExecuted on other releases of Open vSwitch.
+func TestReleasesExecuted(t *testing.T) {
+	for _, release := range []string{"trixie", "sid"} {
+		t.Run(release, func(t *testing.T) { compareExecuted(t, release) })
+	}
+}
+
 // TestReleasesWrongFlows is TestWrongFlows with other releases of ovs-ofctl.
 func TestReleasesWrongFlows(t *testing.T) {
 	for _, release := range []string{"trixie", "sid"} {

@@ -51,6 +51,9 @@ type BridgeSource struct {
 	TLVs   []openflow.TLV      // nil: not read
 	FDB    []openflow.FDBEntry
 
+	// Features is the reply to dpif/show-dp-features; "": the bridge's datapath can do what others of its type can today.
+	Features string
+
 	// Flood is the order in which NORMAL floods, as names of Port rows. No dump shows it; ports that are not named come
 	// last, by number.
 	Flood []string
@@ -68,6 +71,7 @@ type Switch struct {
 	arriving    *openflow.Classifier // finds the tunnel port of a packet
 	tries       openflow.Tries       // of the tables
 	eager       bool                 // writes what has changed before a clone and another bridge, unless nothing follows: since 4.0
+	explains    bool                 // says that a group waits for a hash: since 4.0
 }
 
 type bridge struct {
@@ -83,6 +87,7 @@ type bridge struct {
 	tlvs       []openflow.TLV
 	fdb        map[fdbKey]*bundle
 	userspace  bool // the datapath is ovs-vswitchd's own
+	can        features
 	exports    bool // samples go to collectors by IPFIX
 	native     bool // Open vSwitch builds the tunnel headers
 	bpdu       bool // reserved addresses are forwarded too
@@ -140,7 +145,9 @@ func NewSwitch(s Source) *Switch {
 			numbers[p.Bridge+" "+p.Name] = strconv.FormatUint(uint64(p.Datapath), 10)
 		}
 	}
-	if sw.eager = atLeast(s.Version, 4, 0); atLeast(s.Version, 3, 5) {
+	sw.eager = atLeast(s.Version, 4, 0)
+	sw.explains = sw.eager
+	if atLeast(s.Version, 3, 5) {
 		sw.tries = openflow.TriesBoth
 	}
 	rows := indexRows(s)
@@ -215,6 +222,9 @@ func (r rows) interfacesOf(port ovsdb.UUID) []*vswitch.Interface {
 func (sw *Switch) newBridge(s BridgeSource, r rows, numbers map[string]string, peers map[*port]string) *bridge {
 	b := &bridge{name: s.Name, title: fmt.Sprintf("bridge(%q)", s.Name), groups: map[uint32]*group{}, ports: map[uint32]*port{}, names: map[string]*port{},
 		tlvs: s.TLVs, fdb: map[fdbKey]*bundle{}}
+	row := r.bridges[s.Name]
+	b.userspace = row != nil && (row.DatapathType == "netdev" || row.DatapathType == "dummy")
+	b.can = newFeatures(s.Features, b.userspace)
 	for _, d := range s.Ports {
 		p := &port{bridge: b, number: d.Port.Number, name: d.Port.Name, addr: d.Addr, live: !slices.Contains(d.State, "LINK_DOWN")}
 		p.noReceive = slices.Contains(d.Config, "NO_RECV")
@@ -222,10 +232,9 @@ func (sw *Switch) newBridge(s BridgeSource, r rows, numbers map[string]string, p
 		p.noFlood = slices.Contains(d.Config, "NO_FLOOD")
 		b.ports[p.number] = p
 	}
-	if row := r.bridges[s.Name]; row != nil {
+	if row != nil {
 		// Without both, tunnel destinations are unknown.
-		b.userspace = row.DatapathType == "netdev" || row.DatapathType == "dummy"
-		b.native = b.userspace && s.native
+		b.native = b.can.tunnels && s.native
 		b.exports = len(row.IPFIX) > 0 || r.exporting[row.UUID]
 		b.bpdu = row.OtherConfig["forward-bpdu"] == "true"
 		b.snooping = row.McastSnoopingEnable

@@ -382,7 +382,7 @@ func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (str
 		network = fmt.Sprintf("ipv6(src=%s,dst=%s,label=0,proto=%d,tclass=%s,hlimit=%d)", from, to, protocol, hex128(packet.Uint(q.number(tunTOS))), q.number(tunTTL))
 	}
 	sum := "0x0"
-	if t.checksum {
+	if t.checksum || to.Is6() { // over IPv6 always
 		sum = "0xffff"
 	}
 	udp := fmt.Sprintf("udp(src=0,dst=%d,csum=%s)", t.port, sum)
@@ -427,7 +427,7 @@ func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (str
 		inside = fmt.Sprintf("%s,vxlan(flags=%s,vni=%s)", udp, hex(flags), hex128(packet.Uint(q.number(tunID)&0xffffff)))
 	default:
 		size += 4
-		options, flags, protocol := "", 0, uint64(0x6558)
+		options, flags, protocol := "", 0, uint64(bridged)
 		if kind := q.number(packetType); kind != typeEthernet {
 			protocol = kind & 0xffff
 		}
