@@ -80,13 +80,7 @@ func (c *Capture) Databases(ctx context.Context) error {
 		return err
 	}
 	for i, z := range c.cluster.Zones {
-		dir := ""
-		if len(c.cluster.Zones) > 1 {
-			dir = archive.SafeName(z.Name)
-			if z.Name == "" {
-				dir = fmt.Sprintf("zone%d", i+1)
-			}
-		}
+		dir := c.cluster.ZoneDir(i)
 		read := &Zone{Name: z.Name, id: z.id, via: z.via}
 		c.zones = append(c.zones, read)
 		for _, db := range []struct {
@@ -122,6 +116,17 @@ func (c *Capture) Cluster() *Cluster {
 		Zones: c.zones, Hosts: live.Hosts, Central: live.Central, Inactive: live.Inactive, Problems: live.Problems, Notes: live.Notes,
 		time: live.time, timeout: live.timeout,
 	}
+}
+
+// ZoneDir returns the directory of saved data for the databases of a zone, by its index: the top if there is only one.
+func (c *Cluster) ZoneDir(i int) string {
+	switch {
+	case len(c.Zones) == 1:
+		return ""
+	case c.Zones[i].Name == "":
+		return fmt.Sprintf("zone%d", i+1)
+	}
+	return archive.SafeName(c.Zones[i].Name)
 }
 
 // errUnwritable marks an error of the archive itself, which nothing can work around.
@@ -244,6 +249,7 @@ func (c *Capture) vswitch(ctx context.Context, n *Node) {
 			for _, kind := range []node.DumpKind{node.Flows, node.Groups, node.Ports, node.TLVMap, node.Meters} {
 				_, _ = h.Dump(ctx, b.Name, kind)
 			}
+			_, _ = h.Control(ctx, "ovs-vswitchd", "dpif/show-dp-features", b.Name)
 			_, _ = h.Control(ctx, "ovs-vswitchd", "fdb/show", b.Name)
 			_, _ = h.Control(ctx, "ovs-vswitchd", "fdb/stats-show", b.Name)
 			_, _ = h.Control(ctx, "ovs-vswitchd", "stp/show", b.Name)

@@ -458,7 +458,7 @@ func (c *Cluster) noteFar() {
 	case c.snapshot:
 		c.note(fmt.Sprintf("%d nodes not read: they have no directory here", far))
 	default:
-		c.note(fmt.Sprintf("%d other nodes not read: give --node-exec 'PREFIX {hostname}' to reach them", far))
+		c.note(fmt.Sprintf("%d other nodes not read: give --via ssh or --node-exec 'PREFIX {hostname}' to reach them", far))
 	}
 }
 
@@ -470,7 +470,7 @@ func (c *Cluster) nodeProblem(n *Node, err error) Problem {
 	case c.snapshot:
 		p.Next = "add what ovsdb-client backup prints on it as " + archive.SafeName(n.Name) + "/conf.db"
 	case n.far:
-		p.Next = "give --node-exec 'PREFIX {hostname}', or run there"
+		p.Next = "give --via ssh or --node-exec 'PREFIX {hostname}', or run there"
 	default:
 		p.Next = "try the command of --node-exec by hand with sh at its end, or give it more time with -t"
 	}

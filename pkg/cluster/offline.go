@@ -56,7 +56,7 @@ func (c *Cluster) openOffline(ctx context.Context, config Config) error {
 	o.addNodes(ctx, nodes)
 	if x := tree.Index(); x != nil {
 		o.addCentral(x)
-		c.captured = !x.Ended.IsZero()
+		c.captured = !x.Ended.IsZero() && !x.Apart
 	}
 	for _, dir := range o.dirs { // those of no known chassis
 		if o.central(dir) {

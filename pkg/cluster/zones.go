@@ -193,7 +193,7 @@ func (c *Cluster) noteZones() {
 	if more := len(names) - namedZones; more > 0 {
 		names = append(names[:namedZones], fmt.Sprintf("%d more", more))
 	}
-	c.note(fmt.Sprintf("zones of nodes %s not read, nor the nodes: give --node-exec 'PREFIX {hostname}' to reach them, or run ovnctl there", strings.Join(names, ", ")))
+	c.note(fmt.Sprintf("zones of nodes %s not read, nor the nodes: give --via ssh or --node-exec 'PREFIX {hostname}' to reach them, or run ovnctl there", strings.Join(names, ", ")))
 }
 
 func zoneProblem(n *Node, err error) Problem {

@@ -16,14 +16,19 @@ type (
 	// A PathsDocument is the paths of one packet in two states: kind Ways.
 	PathsDocument struct {
 		document.Envelope
+		Paths
+
+		From string `json:"-"` // as given
+		To   string `json:"-"`
+	}
+
+	// Paths are the paths of one packet in two states.
+	Paths struct {
 		A Side `json:"a"`
 		B Side `json:"b"`
 		PathDifference
 		TraceA *journey.Trace `json:"traceA"`
 		TraceB *journey.Trace `json:"traceB"`
-
-		From string `json:"-"` // as given
-		To   string `json:"-"`
 	}
 
 	// A PathDifference is where the paths of a packet diverge.

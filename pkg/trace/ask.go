@@ -259,6 +259,8 @@ type Query struct {
 	Name string
 	// Observe is how long to watch the counters of the flows on the path; 0: do not watch.
 	Observe time.Duration
+	// Standing is kept from one answer to the next if the question is asked again and again; nil: it is asked once.
+	Standing *Standing
 	// Progress is called with a description of what the trace waits for; may be nil.
 	Progress func(text string)
 }

@@ -115,12 +115,12 @@ func (t *tracer) macsOf(ctx context.Context, v *nodeView, port string, a netip.A
 // ovn-northd and the ovn-controllers of the nodes on the path have processed.
 type configuration struct {
 	northbound, southbound int
-	chassis                map[*nodeView]int
+	chassis                map[string]int // by node
 }
 
 // configurationOf reads a zone's configuration; false if there is nothing to compare.
 func (t *tracer) configurationOf(ctx context.Context, z *cluster.Zone) (configuration, bool) {
-	p := configuration{chassis: map[*nodeView]int{}}
+	p := configuration{chassis: map[string]int{}}
 	if z.SB == nil {
 		return p, false
 	}
@@ -140,7 +140,7 @@ func (t *tracer) configurationOf(ctx context.Context, z *cluster.Zone) (configur
 			continue
 		}
 		if rows, err := ovsdb.Find[sb.ChassisPrivate](ctx, z.SB, ovsdb.Where("name", "==", n.SystemID)); err == nil && len(rows) == 1 {
-			p.chassis[v] = rows[0].NBCfg
+			p.chassis[v.Name] = rows[0].NBCfg
 		}
 	}
 	return p, true
@@ -158,16 +158,7 @@ const lagging = 2 * time.Second
 func (t *tracer) behind(ctx context.Context) []journey.Disagreement {
 	var all []journey.Disagreement
 	for _, z := range t.cluster.Zones {
-		first, ok := t.configurationOf(ctx, z)
-		if !ok || !first.behind() {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return all
-		case <-time.After(lagging):
-		}
-		now, ok := t.configurationOf(ctx, z)
+		first, now, ok := t.lags(ctx, z)
 		if !ok {
 			continue
 		}
@@ -182,8 +173,8 @@ func (t *tracer) behind(ctx context.Context) []journey.Disagreement {
 			}
 			all = append(all, d)
 		}
-		for _, v := range slices.SortedFunc(maps.Keys(now.chassis), func(a, b *nodeView) int { return strings.Compare(a.Name, b.Name) }) {
-			if n := now.chassis[v]; n < first.southbound && n == first.chassis[v] {
+		for _, name := range slices.Sorted(maps.Keys(now.chassis)) {
+			if n, v := now.chassis[name], t.viewNamed(name); v != nil && n < first.southbound && n == first.chassis[name] {
 				s := suspicion{view: v}
 				s.Kind, s.Node, s.Row = journey.ControllerBehind, v.Name, "Chassis_Private "+v.SystemID
 				s.Sentence = fmt.Sprintf("the Southbound is at nb_cfg=%d and the node at %d", now.southbound, n)

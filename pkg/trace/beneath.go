@@ -12,9 +12,11 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovs"
+	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
 // inOtherVLAN reports whether a packet leaves in another VLAN than that in which the host itself has the next hop as its
@@ -153,11 +155,15 @@ func (r *run) meteredBy(p location, leaf ovs.Leaf, o *outcome) {
 	}
 }
 
-// zoneFull reports whether a conntrack zone of a node takes no new connections. Where that cannot be read, it does.
+// zoneFull reports whether a conntrack zone of a node, or its whole table, takes no new connections. Where that cannot be read,
+// it does.
 func (t *tracer) zoneFull(ctx context.Context, z ovs.Zone) bool {
 	for n, v := range t.views {
 		if n.Name != z.Node {
 			continue
+		}
+		if v.tableFull(ctx, t.netdev(z.Node)) {
+			return true
 		}
 		return slices.ContainsFunc(v.zoneLimits(ctx, int(z.ID)), func(l openflow.ZoneLimit) bool { return l.Zone == int(z.ID) && l.Reached() })
 	}
@@ -178,6 +184,27 @@ func (v *nodeView) zoneLimits(ctx context.Context, zone int) []openflow.ZoneLimi
 	return v.limits
 }
 
+// tableFull reports whether the conntrack table of a node's datapath has reached its limit: dpctl/ct-set-maxconns in
+// userspace, net.netfilter.nf_conntrack_max in the kernel.
+func (v *nodeView) tableFull(ctx context.Context, userspace bool) bool {
+	if v.table != nil {
+		return *v.table
+	}
+	var now, most string
+	if userspace {
+		const datapath = "netdev@ovs-netdev" // which captures name, too
+		most, _ = v.Host.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-maxconns", datapath)
+		now, _ = v.Host.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-nconns", datapath)
+	} else if net, err := v.net(ctx); err == nil {
+		now, most = net.Sysctl["net/netfilter/nf_conntrack_count"], net.Sysctl["net/netfilter/nf_conntrack_max"]
+	}
+	count, err := strconv.Atoi(strings.TrimSpace(now))
+	limit, err2 := strconv.Atoi(strings.TrimSpace(most))
+	full := err == nil && err2 == nil && limit > 0 && count >= limit
+	v.table = &full
+	return full
+}
+
 // askLimits asks ovs-vswitchd for limits of zones.
 func (v *nodeView) askLimits(ctx context.Context, which ...string) []openflow.ZoneLimit {
 	text, err := v.Host.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-limits", which...)
@@ -195,9 +222,12 @@ func (r *run) uncommitted(p location, leaf ovs.Leaf, o *outcome) {
 			if !t.Full {
 				continue
 			}
-			c := journey.Cause{Kind: journey.ZoneFull, Node: p.node.Name, Detail: fmt.Sprintf("ct zone %d", t.Zone.ID)}
-			for _, z := range p.node.names.Zones(int(t.Zone.ID)) {
-				c.Detail += ", the " + z.String() + ","
+			c := journey.Cause{Kind: journey.TableFull, Node: p.node.Name}
+			if p.node.table == nil || !*p.node.table {
+				c.Kind, c.Detail = journey.ZoneFull, fmt.Sprintf("ct zone %d", t.Zone.ID)
+				for _, z := range p.node.names.Zones(int(t.Zone.ID)) {
+					c.Detail += ", the " + z.String() + ","
+				}
 			}
 			r.untaken = &c
 			if !r.netdev(p.node.Name) {
@@ -220,22 +250,40 @@ func (r *run) blameZone(e *ending) {
 // plainQdiscs are queueing disciplines that drop nothing but what exceeds the link's own rate.
 var plainQdiscs = []string{"", "noqueue", "noop", "pfifo", "bfifo", "pfifo_fast", "fq", "fq_codel", "fq_pie", "codel", "sfq", "mq", "mqprio", "multiq"}
 
-// shaped assumes that the traffic control of a node's link passes what is sent there.
-func (r *run) shaped(ctx context.Context, v *nodeView, link string, o *outcome) {
+// shaped returns what is assumed of the traffic control of a node's link. Open vSwitch's own filters, by which it has hardware
+// switch packets, are followed as its flows.
+func (v *nodeView) shaped(ctx context.Context, link string) []journey.Assumption {
 	net, err := v.net(ctx)
 	if err != nil {
-		return
-	}
-	o.assume(shapedBy(net, link, v.Name)...)
-}
-
-// shapedBy returns what is assumed of the queueing discipline of a link in a node's, or a workload's, own network.
-func shapedBy(net *node.Network, link, of string) []journey.Assumption {
-	l := net.Link(link)
-	if l == nil || slices.Contains(plainQdiscs, l.Qdisc) {
 		return nil
 	}
-	return []journey.Assumption{{Kind: journey.TrafficControl, Objects: []string{fmt.Sprintf("%s of %s (%s)", link, of, l.Qdisc)}}}
+	l := net.Link(link)
+	if l == nil {
+		return nil
+	}
+	by := l.Attached
+	if slices.Contains(by, "ingress") && v.offloads(ctx) {
+		by = slices.DeleteFunc(slices.Clone(by), func(kind string) bool { return kind == "ingress" })
+	}
+	return shapedBy(l, by, v.Name)
+}
+
+// offloads reports whether Open vSwitch writes filters of tc(8) on its ports: other_config:hw-offload.
+func (v *nodeView) offloads(ctx context.Context) bool {
+	rows, err := ovsdb.Find[vswitch.OpenvSwitch](ctx, v.Vswitch())
+	return err == nil && len(rows) > 0 && rows[0].OtherConfig["hw-offload"] == "true"
+}
+
+// shapedBy returns what is assumed of the queueing discipline of a link, and of what else is attached to it.
+func shapedBy(l *node.Link, attached []string, of string) []journey.Assumption {
+	by := attached
+	if !slices.Contains(plainQdiscs, l.Qdisc) {
+		by = append([]string{l.Qdisc}, by...)
+	}
+	if len(by) == 0 {
+		return nil
+	}
+	return []journey.Assumption{{Kind: journey.TrafficControl, Objects: []string{fmt.Sprintf("%s of %s (%s)", l.Name, of, strings.Join(by, ", "))}}}
 }
 
 // overhead is the bytes that a tunnel adds to the IP packets on its way, with the Ethernet header inside: Geneve with

@@ -30,8 +30,9 @@ type tracer struct {
 	ingress  *journey.Ingress // where the packet enters a bridge
 	commands []string         // that show the same, in order
 
-	known *Known
-	reads Reads
+	known    *Known
+	reads    Reads
+	standing *Standing // nil: wait to see what lasts
 
 	laterHops map[*journey.Direction][]journey.Hop // of a later packet of the same connection
 }
@@ -251,6 +252,11 @@ func (r *run) resolved(ctx context.Context, p location, leaf ovs.Leaf, o *outcom
 	if !hop.IsValid() {
 		return nil, ""
 	}
+	if v := r.holderView(ctx, hop); v != nil && len(r.graph.PortsAt(hop)) == 0 {
+		if _, mute := (asking{from: p.node, to: v, target: hop}).mute(ctx, o); mute {
+			return nil, ""
+		}
+	}
 	mac, from, sure := r.macOf(ctx, p.node, hop)
 	reply := fmt.Sprintf("and the reply is %s (%s)", mac, from)
 	if mac == "" {
@@ -291,11 +297,9 @@ func (r *run) macOf(ctx context.Context, n *nodeView, a netip.Addr) (mac, from s
 			return p.MACs[0], "port " + p.Name, true
 		}
 	}
-	if holder := r.holder(a); holder != nil {
-		if v, err := r.view(ctx, holder); err == nil {
-			if mac := v.macAt(ctx, a); mac != "" {
-				return mac, "node " + holder.Name, true
-			}
+	if v := r.holderView(ctx, a); v != nil {
+		if mac := v.macAt(ctx, a); mac != "" {
+			return mac, "node " + v.Name, true
 		}
 	}
 	if net, err := n.net(ctx); err == nil {
@@ -310,16 +314,24 @@ func (r *run) macOf(ctx context.Context, n *nodeView, a netip.Addr) (mac, from s
 
 // macAt returns the MAC address of the node's link that has an address.
 func (v *nodeView) macAt(ctx context.Context, a netip.Addr) string {
+	if _, link := v.addressOf(ctx, a); link != nil {
+		return link.MAC
+	}
+	return ""
+}
+
+// addressOf returns an address of the node's host and its link; nil if the node does not have it, or could not be read.
+func (v *nodeView) addressOf(ctx context.Context, a netip.Addr) (node.Address, *node.Link) {
 	net, err := v.net(ctx)
 	if err != nil {
-		return ""
+		return node.Address{}, nil
 	}
 	for _, x := range net.Addresses {
 		if link := net.Link(x.Link); x.Prefix.Addr() == a && link != nil {
-			return link.MAC
+			return x, link
 		}
 	}
-	return ""
+	return node.Address{}, nil
 }
 
 func (r *run) toPort(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) error {

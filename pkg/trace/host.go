@@ -45,6 +45,7 @@ func (h *hostStep) do(ctx context.Context) {
 		h.stop(journey.Unknown, journey.Cause{Kind: journey.HostUnread, Detail: err.Error()})
 		return
 	}
+	h.out.assume(h.node.shaped(ctx, h.link)...)
 	if vlan := h.packet.Uint("dl_vlan"); h.link != "" && vlan != 0 && !tagged(net, h.link) {
 		h.stop(journey.Dropped, journey.Cause{Kind: journey.VLANUnknown, Link: h.link, Node: h.node.Name, Detail: fmt.Sprint(vlan)})
 		h.out.end.stray = h.carries == nil
@@ -70,7 +71,7 @@ func (h *hostStep) do(ctx context.Context) {
 		h.tuple = known.Now
 	}
 	query := node.RouteQuery{Dst: h.tuple.Dst, Src: h.tuple.Src, Iif: h.link}
-	route, err := h.node.Host.Route(ctx, query)
+	route, err := h.route(ctx, net, query)
 	h.command(h.node, "ip route get "+query.String())
 	if err != nil {
 		h.missing(h.node.Node, err)
@@ -79,6 +80,19 @@ func (h *hostStep) do(ctx context.Context) {
 	}
 	h.step("route", query.String(), routeText(route))
 	h.routed(ctx, net, route, known.Conn != nil)
+}
+
+// route returns the kernel's route for the packet. Where rules tell packets by more than addresses, they are followed as they were
+// read; where those do not decide, the route for a packet of no protocol is assumed.
+func (h *hostStep) route(ctx context.Context, net *node.Network, q node.RouteQuery) (*node.Route, error) {
+	if byTraffic(net, q.Dst) {
+		route, err := net.RouteTraffic(q, trafficOf(h.tuple))
+		if err == nil {
+			return route, nil
+		}
+		h.out.assume(journey.Assumption{Kind: journey.RoutingRules, Nodes: []string{h.node.Name}})
+	}
+	return h.node.Host.Route(ctx, q)
 }
 
 // tagged reports whether a link has interfaces for VLANs.
@@ -158,11 +172,10 @@ func (h *hostStep) policed(net *node.Network, directions ...string) bool {
 	return stops
 }
 
-// unheard ends the first packet of a connection to the host if nothing there listens on its port, and nothing there may
-// redirect it.
+// unheard ends the first packet of a connection to the host if nothing there listens on its port, or accepts more, and nothing
+// there may redirect it.
 func (h *hostStep) unheard(ctx context.Context) bool {
-	protocol := protocolName(h.tuple.Proto)
-	if h.replying || h.carries != nil || protocol != "tcp" && protocol != "udp" {
+	if protocol := protocolName(h.tuple.Proto); h.replying || h.carries != nil || protocol != "tcp" && protocol != "udp" {
 		return false
 	}
 	chains, err := h.node.Host.Firewall(ctx)
@@ -171,11 +184,14 @@ func (h *hostStep) unheard(ctx context.Context) bool {
 		return false
 	}
 	sockets, err := h.node.Host.Sockets(ctx)
-	if err != nil || node.Receives(sockets, protocol, netip.AddrPortFrom(h.tuple.Dst, h.tuple.DstPort)) {
+	if err != nil {
 		return false
 	}
-	h.stop(journey.Rejected, journey.Cause{Kind: journey.NobodyListens, Service: fmt.Sprintf("%s %d", protocol, h.tuple.DstPort), Address: h.tuple.Dst})
-	return true
+	c, outcome, ok := unreceived(sockets, h.tuple, h.link)
+	if ok {
+		h.stop(outcome, c)
+	}
+	return ok
 }
 
 // notForwarding returns the cause for a packet that a host should forward but does not.
@@ -212,7 +228,11 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 	if route.Via.IsValid() {
 		hop = route.Via
 	}
-	mac := h.neighbour(ctx, net, route.Dev, hop)
+	if h.lostHop(net, route) {
+		return
+	}
+	h.out.assume(h.node.shaped(ctx, route.Dev)...)
+	mac, heard := h.neighbour(ctx, net, route.Dev, hop)
 	bridge, iface := h.interfaceOf(h.node.Name, route.Dev)
 	if iface == nil && h.carries != nil {
 		h.toHost(ctx)
@@ -227,8 +247,14 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 		}
 		return
 	}
+	if !heard {
+		if why, ok := h.unansweredBy(ctx, net, route.Dev, hop); ok {
+			h.stop(journey.Dropped, why)
+			return
+		}
+	}
 	switch {
-	case mac == "" && unanswered(net, route.Dev, hop):
+	case mac == "" && h.nobodyHas(net, route.Dev, hop):
 		if why, down := h.managementDown(ctx, h.node, h.tuple.Dst); down {
 			h.stop(journey.Dropped, why)
 			return
@@ -340,20 +366,66 @@ func masqueraded(net *node.Network, route *node.Route, src netip.Addr) netip.Add
 // anyMAC stands for the unknown MAC address of a host outside. Nothing there depends on it.
 const anyMAC = "02:00:00:00:00:01"
 
+// lostHop ends a packet if some of several next hops of its route are nobody's: which of them it takes is the kernel's choice.
+func (h *hostStep) lostHop(net *node.Network, route *node.Route) bool {
+	hops := net.NextHops(route, h.tuple.Dst)
+	if len(hops) == 1 {
+		return false
+	}
+	var lost []node.NextHop
+	for _, hop := range hops {
+		if hop.Via.IsValid() && h.nobodyHas(net, hop.Dev, hop.Via) {
+			lost = append(lost, hop)
+		}
+	}
+	if len(lost) == 0 {
+		return false
+	}
+	h.stop(journey.Dropped, journey.Cause{Kind: journey.NeighbourFailed, Address: lost[0].Via, Link: lost[0].Dev})
+	h.out.end.verdict.Partial = len(lost) < len(hops)
+	return true
+}
+
+// nobodyHas reports whether nothing has an address behind a link: nobody answered for it, or it is not on the link's logical switch.
+func (h *hostStep) nobodyHas(net *node.Network, link string, a netip.Addr) bool {
+	if unanswered(net, link, a) {
+		return true
+	}
+	port := h.node.ports[link]
+	if port == nil || port.Switch == nil || slices.ContainsFunc(net.Neighbours, func(n node.Neighbour) bool { return n.Addr == a && n.Link == link && n.MAC != "" }) {
+		return false
+	}
+	known, _ := h.onSwitch(port, a)
+	return !known
+}
+
 // unanswered reports whether a neighbour did not reply to the kernel's request for its MAC address.
 func unanswered(net *node.Network, dev string, a netip.Addr) bool {
 	return slices.ContainsFunc(net.Neighbours, func(n node.Neighbour) bool { return n.Link == dev && n.Addr == a && n.State == "failed" })
 }
 
-// neighbour returns a next hop's MAC address: the kernel's entry, else OVN's.
-func (h *hostStep) neighbour(ctx context.Context, net *node.Network, dev string, a netip.Addr) string {
+// unansweredBy explains why a node in reach does not answer when the kernel asks for its MAC address.
+func (h *hostStep) unansweredBy(ctx context.Context, net *node.Network, dev string, a netip.Addr) (journey.Cause, bool) {
+	v := h.holderView(ctx, a)
+	if v == nil {
+		return journey.Cause{}, false
+	}
+	source := h.tuple.Src
+	if i := slices.IndexFunc(net.Addresses, func(x node.Address) bool { return x.Link == dev && x.Prefix.Contains(a) }); i >= 0 {
+		source = net.Addresses[i].Prefix.Addr()
+	}
+	return asking{from: h.node, source: source, to: v, target: a, kernel: true}.unanswered(ctx, h.run, &h.out)
+}
+
+// neighbour returns a next hop's MAC address: the kernel's entry, which was heard, else OVN's.
+func (h *hostStep) neighbour(ctx context.Context, net *node.Network, dev string, a netip.Addr) (mac string, heard bool) {
 	for _, n := range net.Neighbours {
 		if n.Link == dev && n.Addr == a && n.MAC != "" && n.State != "failed" && n.State != "incomplete" {
-			return n.MAC
+			return n.MAC, true
 		}
 	}
-	mac, _, _ := h.macOf(ctx, h.node, a)
-	return mac
+	mac, _, _ = h.macOf(ctx, h.node, a)
+	return mac, false
 }
 
 func (h *hostStep) stop(o journey.Outcome, c journey.Cause) {

@@ -152,6 +152,8 @@ func beneath(v journey.Verdict) string {
 		return cause.Shell("ovs-appctl", "bond/show", c.Link)
 	case journey.MirrorOutput:
 		return cause.Shell("ovs-vsctl", "list", "Mirror", c.Detail)
+	case journey.TableFull:
+		return cause.Shell("ovnctl", "doctor", "node:"+c.Node)
 	case journey.ZoneFull:
 		return "ovs-appctl dpctl/ct-get-limits"
 	case journey.PortBlocked:
@@ -166,6 +168,8 @@ func beneath(v journey.Verdict) string {
 		return "ip link show"
 	case journey.OwnAddress:
 		return cause.Shell("ip", "addr", "show", "to", c.Address.String())
+	case journey.NoAnswer:
+		return cause.Shell("ip", "neigh", "show", "to", c.Address.String())
 	case journey.GatewaySilent:
 		return cause.Shell("ip", "route", "get", c.Other.String())
 	case journey.TunnelOptions:
@@ -189,6 +193,8 @@ func beneath(v journey.Verdict) string {
 		return "ip xfrm state list nokeys"
 	case journey.NobodyListens:
 		return "ss -lntu"
+	case journey.NobodyAccepts:
+		return "ss -lnt"
 	}
 	return ""
 }
@@ -196,7 +202,8 @@ func beneath(v journey.Verdict) string {
 // insidePod are the commands that show in a pod what is wrong with it.
 var insidePod = map[journey.CauseKind][]string{
 	journey.IPsecBlocks: {"ip", "xfrm", "policy"}, journey.IPsecLacks: {"ip", "xfrm", "state", "list", "nokeys"},
-	journey.Filtered: {"nft", "list", "ruleset"}, journey.NobodyListens: {"ss", "-lntu"}, journey.WrongNeighbour: {"ip", "neighbour", "show"},
+	journey.Filtered: {"nft", "list", "ruleset"}, journey.NobodyListens: {"ss", "-lntu"}, journey.NobodyAccepts: {"ss", "-lnt"}, journey.WrongNeighbour: {"ip", "neighbour", "show"},
+	journey.NoSuchGateway: {"ip", "route", "show"},
 }
 
 // byPlace returns the command for what OVN does not know, a pod's routes and addresses; otherwise that for a route

@@ -48,6 +48,7 @@ type nodeView struct {
 	networkErr error
 	limits     []openflow.ZoneLimit // of conntrack zones, once read
 	limitsRead bool
+	table      *bool // whether the conntrack table is full, once asked
 
 	workloads map[string]workload       // by the node's end of the link
 	ports     map[string]*topology.Port // by the link that carries them
@@ -134,7 +135,7 @@ func causeOf(err error) journey.Cause {
 
 // unreadable explains why a node is unreachable, and what to try.
 func (t *tracer) unreadable(n *cluster.Node) error {
-	c := journey.Cause{Kind: journey.NodeUnread, Node: n.Name, Detail: "node " + n.Name + " was not read: run ovnctl there, or give --node-exec 'PREFIX {hostname}'"}
+	c := journey.Cause{Kind: journey.NodeUnread, Node: n.Name, Detail: "node " + n.Name + " was not read: run ovnctl there, or give --via ssh or --node-exec 'PREFIX {hostname}'"}
 	for _, p := range t.cluster.Problems {
 		if p.Node == n.Name {
 			c.Detail = strings.TrimSuffix(p.Error()+": "+p.Next, ": ")
@@ -244,4 +245,17 @@ func (t *tracer) holder(a netip.Addr) *cluster.Node {
 		return t.cluster.Node(e.chassis)
 	}
 	return nil
+}
+
+// holderView returns the node in reach that owns an address on the underlay; nil if there is none.
+func (r *run) holderView(ctx context.Context, a netip.Addr) *nodeView {
+	n := r.holder(a)
+	if n == nil {
+		return nil
+	}
+	v, err := r.view(ctx, n)
+	if err != nil {
+		return nil
+	}
+	return v
 }

@@ -134,7 +134,7 @@ func (q *Query) progress(text string) {
 // look samples the counters of all bridges on the paths, on all nodes in parallel.
 func (w *watch) look(ctx context.Context, ask *question) (counts, error) {
 	if len(w.bridges) == 0 {
-		return nil, fmt.Errorf("no node on the path is reachable: run ovnctl there, or give --node-exec 'PREFIX {hostname}'")
+		return nil, fmt.Errorf("no node on the path is reachable: run ovnctl there, or give --via ssh or --node-exec 'PREFIX {hostname}'")
 	}
 	ask.progress("reading the counters")
 	var mu sync.Mutex

@@ -46,7 +46,7 @@ func (r *run) encapsulate(ctx context.Context, p location, port decode.OFPort, l
 			o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, cut)}
 			return
 		}
-		if astray, ok := r.routedAstray(ctx, c, leaf, remote, o); ok {
+		if astray, ok := r.routedAstray(ctx, c, leaf, source, remote, o); ok {
 			o.end = &ending{verdict: r.stopped(p, o, journey.Dropped, astray)}
 			return
 		}
@@ -77,14 +77,16 @@ func (r *run) encapsulate(ctx context.Context, p location, port decode.OFPort, l
 }
 
 // routedAstray explains why a switch in userspace does not send to the other end of a tunnel: by its own routes, which
-// follow the kernel's, the next hop is the node itself, of another family, or silent.
-func (r *run) routedAstray(ctx context.Context, c *tunnelled, leaf ovs.Leaf, remote netip.Addr, o *outcome) (journey.Cause, bool) {
+// follow the kernel's, the next hop is the node itself, of another family, or silent, or nobody answers for the other end.
+func (r *run) routedAstray(ctx context.Context, c *tunnelled, leaf ovs.Leaf, source, remote netip.Addr, o *outcome) (journey.Cause, bool) {
 	from, hop := c.from, leaf.Remote
 	switch {
 	case from.macAt(ctx, remote) != "" && from != c.to.node:
 		return journey.Cause{Kind: journey.OwnAddress, Node: from.Name, Address: remote, Chassis: c.to.node.Name}, true
 	case hop.IsValid() && hop.Is4() != remote.Is4():
 		return journey.Cause{Kind: journey.NoTunnelRoute, Node: from.Name, Address: remote, Detail: "none of its family"}, true
+	case hop == remote && leaf.Unresolved:
+		return asking{from: from, source: source, to: c.to.node, target: remote}.unanswered(ctx, r, o)
 	case !hop.IsValid() || hop == remote || !leaf.Unresolved || r.holder(hop) != nil:
 		return journey.Cause{}, false
 	case from.silent(ctx, hop):

@@ -78,19 +78,25 @@ func workloadOf(p *topology.Port) journey.Workload {
 }
 
 // unseen returns what is assumed of the workload behind a link, for a packet that it sends or, with in, receives: all of
-// it if it could not be looked at, or its packet filter.
+// it if it could not be looked at, or its packet filter; and of the traffic control of the link.
 func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *topology.Port, p packet.Tuple, in bool) []journey.Assumption {
 	objects := []string{port.Label()}
 	w := workload{}
 	if link != "" {
 		w = t.workload(ctx, v, link)
 	}
+	assumed := v.shaped(ctx, link)
 	if w.pod == nil || w.pod.Sockets == nil {
-		return []journey.Assumption{{Kind: journey.Workloads, Objects: objects}}
+		return append(assumed, journey.Assumption{Kind: journey.Workloads, Objects: objects})
 	}
-	var assumed []journey.Assumption
-	if slices.ContainsFunc(w.pod.Network.Rules, func(r node.Rule) bool { return r.ByTraffic() && r.Family == 4 == p.Dst.Is4() }) {
-		assumed = append(assumed, journey.Assumption{Kind: journey.RoutingRules, Objects: objects})
+	if byTraffic(w.pod.Network, p.Dst) {
+		sent := p // by the workload
+		if in {
+			sent = p.Reverse()
+		}
+		if _, err := routeOf(ctx, w.pod, sent); err != nil {
+			assumed = append(assumed, journey.Assumption{Kind: journey.RoutingRules, Objects: objects})
+		}
 	}
 	if did, _ := podFilter(w.pod, p, false, in); w.pod.Firewall == nil || did == node.FilterUnsure {
 		assumed = append(assumed, journey.Assumption{Kind: journey.Filters, Objects: objects})
@@ -102,7 +108,7 @@ func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *top
 	if _, _, encrypted := policed(w.pod.Network, filterPacket(p, false), direction); encrypted {
 		assumed = append(assumed, journey.Assumption{Kind: journey.Encryption, Objects: objects})
 	}
-	return append(assumed, shapedBy(w.pod.Network, w.pod.Link.Name, port.Label())...)
+	return append(assumed, shapedBy(&w.pod.Link, w.pod.Link.Attached, port.Label())...)
 }
 
 // sends checks whether the workload behind a link would send a packet at all. It is nil if it would.
@@ -111,9 +117,10 @@ func (t *tracer) sends(ctx context.Context, v *nodeView, link string, p packet.T
 	if verdict := v.has(w, link, p.Src); verdict != nil || w.pod == nil {
 		return verdict
 	}
-	route, err := w.pod.Route(ctx, node.RouteQuery{Dst: p.Dst, Src: p.Src})
+	route, err := routeOf(ctx, w.pod, p)
 	switch {
-	case err != nil || route.Type == "local":
+	case err != nil: // saved tables do not tell which of several next hops it takes
+	case route.Type == "local":
 		return nil
 	case route.Type == "none":
 		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.NoRoute, Address: p.Dst})
@@ -122,18 +129,53 @@ func (t *tracer) sends(ctx context.Context, v *nodeView, link string, p packet.T
 	case route.Dev != w.pod.Link.Name:
 		return v.inWorkload(link, journey.Unknown, journey.Cause{Kind: journey.OtherInterface, Address: p.Dst, Detail: route.Dev, Link: w.pod.Link.Name})
 	}
-	hop := p.Dst
-	if route.Via.IsValid() {
-		hop = route.Via
+	hops := w.pod.Network.NextHops(route, p.Dst)
+	if err != nil && len(hops) < 2 {
+		return nil
 	}
 	forHost := !reply || t.beganAt == v // else the host translates it back and forwards it, which it does not from there
-	if c, wrong := t.nextHop(v, link, w.pod, hop, !route.Via.IsValid()); wrong && !(forHost && t.hostReceives(ctx, v, link, hop, c.MAC)) {
-		return v.inWorkload(link, journey.Dropped, c)
+	var lost *journey.Verdict
+	passes := 0
+	for _, h := range hops {
+		hop := p.Dst
+		if h.Via.IsValid() {
+			hop = h.Via
+		}
+		c, wrong := t.nextHop(v, link, w.pod, hop, !h.Via.IsValid())
+		switch {
+		case h.Dev != w.pod.Link.Name || !wrong || forHost && t.hostReceives(ctx, v, link, hop, c.MAC):
+			passes++
+		case lost == nil:
+			lost = v.inWorkload(link, journey.Dropped, c)
+		}
+	}
+	if lost != nil {
+		lost.Partial = passes > 0
+		return lost
 	}
 	if c, stops, _ := policed(w.pod.Network, filterPacket(p, reply), "out"); stops {
 		return v.inWorkload(link, journey.Dropped, c)
 	}
 	return v.filtered(link, w.pod, p, reply, false)
+}
+
+// routeOf returns the route by which a workload sends a packet.
+func routeOf(ctx context.Context, pod *node.PodNet, p packet.Tuple) (*node.Route, error) {
+	q := node.RouteQuery{Dst: p.Dst, Src: p.Src}
+	if byTraffic(pod.Network, p.Dst) {
+		return pod.Network.RouteTraffic(q, trafficOf(p))
+	}
+	return pod.Route(ctx, q)
+}
+
+// trafficOf is what routing rules may ask about a packet.
+func trafficOf(p packet.Tuple) node.Traffic {
+	return node.Traffic{Protocol: p.Proto, SrcPort: p.SrcPort, DstPort: p.DstPort}
+}
+
+// byTraffic reports whether a network's rules for a family tell packets by more than addresses.
+func byTraffic(net *node.Network, dst netip.Addr) bool {
+	return slices.ContainsFunc(net.Rules, func(r node.Rule) bool { return r.ByTraffic() && r.Family == 4 == dst.Is4() })
 }
 
 // nextHop explains why a workload's packets do not get to its next hop: it sends them to a wrong MAC address, or takes
@@ -159,12 +201,11 @@ func (t *tracer) nextHop(v *nodeView, link string, pod *node.PodNet, hop netip.A
 	if known {
 		return journey.Cause{}, false
 	}
-	c := journey.Cause{Kind: journey.NotOnLink, Address: hop, Detail: "by a route without a gateway"}
 	if !direct {
-		c.Detail = "a gateway of its routes"
 		answered := slices.ContainsFunc(pod.Network.Neighbours, func(n node.Neighbour) bool { return n.Addr == hop && n.MAC != "" && n.State != "failed" })
-		return c, !answered
+		return journey.Cause{Kind: journey.NoSuchGateway, Address: hop}, !answered
 	}
+	c := journey.Cause{Kind: journey.NotOnLink, Address: hop, Detail: "by a route without a gateway"}
 	for _, a := range pod.Network.Addresses {
 		if a.Link == pod.Link.Name && a.Prefix.Contains(hop) {
 			c.Detail = "its address is " + a.Prefix.String()
@@ -224,12 +265,33 @@ func (t *tracer) takes(ctx context.Context, v *nodeView, link string, p packet.T
 	if setting, ignored := w.pod.Network.IgnoresEcho(p.Dst.Is6()); ignored && !reply && protocol == "icmp" {
 		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.EchoIgnored, Detail: setting})
 	}
-	to := netip.AddrPortFrom(p.Dst, p.DstPort)
-	rules, known := w.pod.NAT()
-	if reply || protocol != "tcp" && protocol != "udp" || w.pod.Sockets == nil || !known || len(rules) > 0 || node.Receives(w.pod.Sockets, protocol, to) {
+	if rules, known := w.pod.NAT(); reply || !known || len(rules) > 0 {
 		return nil
 	}
-	return v.inWorkload(link, journey.Rejected, journey.Cause{Kind: journey.NobodyListens, Service: fmt.Sprintf("%s %d", protocol, p.DstPort), Address: p.Dst})
+	if c, outcome, ok := unreceived(w.pod.Sockets, p, w.pod.Link.Name); ok {
+		return v.inWorkload(link, outcome, c)
+	}
+	return nil
+}
+
+// unreceived returns why the first packet of a connection that comes in by a link is not received, and what becomes of it; ok is
+// false if it is, and where the sockets are unknown.
+func unreceived(sockets []node.Socket, p packet.Tuple, link string) (c journey.Cause, outcome journey.Outcome, ok bool) {
+	protocol := protocolName(p.Proto)
+	if protocol != "tcp" && protocol != "udp" || sockets == nil {
+		return c, "", false
+	}
+	c = journey.Cause{Service: fmt.Sprintf("%s %d", protocol, p.DstPort), Address: p.Dst}
+	receivers := node.Receivers(sockets, protocol, netip.AddrPortFrom(p.Dst, p.DstPort), link)
+	switch {
+	case len(receivers) == 0:
+		c.Kind = journey.NobodyListens
+		return c, journey.Rejected, true
+	case !slices.ContainsFunc(receivers, func(s node.Socket) bool { return !s.Full }):
+		c.Kind = journey.NobodyAccepts
+		return c, journey.Dropped, true
+	}
+	return c, "", false
 }
 
 // filtered returns the verdict for a packet that the workload's packet filter stops; nil if it passes.

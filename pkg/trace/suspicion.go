@@ -46,12 +46,15 @@ const settling = time.Second
 
 // lasting takes a second sample of what two paths showed and keeps what persists.
 func (t *tracer) lasting(ctx context.Context, found []suspicion) []journey.Disagreement {
+	wait := settling
+	switch {
+	case t.standing != nil:
+		found, wait = t.standing.lasting(found), 0
+	case t.cluster.Offline():
+		wait = 0 // a capture does not change
+	}
 	if len(found) == 0 {
 		return nil
-	}
-	wait := settling
-	if t.cluster.Offline() {
-		wait = 0 // a capture does not change
 	}
 	select {
 	case <-ctx.Done():

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
@@ -18,7 +20,7 @@ import (
 // result rests on the logical flows alone. The notes are caveats for the reader. The error is a *topology.NameError for
 // a name that is not found or ambiguous; anything unreadable on the path is not an error but an unknown verdict.
 func Run(ctx context.Context, c *cluster.Cluster, g *topology.Graph, q Query) (*journey.Trace, []string, error) {
-	t := &tracer{deployment: newDeployment(c, g), known: NewKnown(c), noNodes: q.Logical}
+	t := &tracer{deployment: newDeployment(c, g), known: NewKnown(c), noNodes: q.Logical, standing: q.Standing}
 	ask, err := t.ask(ctx, q)
 	if err != nil {
 		return nil, nil, err
@@ -47,7 +49,7 @@ func (t *tracer) fill(ctx context.Context, ask *question, expected *journey.Walk
 		result.Take(expected)
 		return nil
 	}
-	t.gather(ctx, expected)
+	t.gather(ctx, ask, expected)
 	actual := walkOf(t.openflow(ctx, ask, len(expected.Branches)))
 	if actual.Verdict.Outcome == journey.Unknown && len(t.unasked) > 0 && expected.Verdict.Outcome != journey.Unknown {
 		t.restOnOVN(expected)
@@ -157,7 +159,7 @@ func (q *question) chosen(branches []journey.Branch) error {
 }
 
 // gather opens the nodes that the logical flows lead to in parallel, so that unreachable ones cost one timeout in all.
-func (t *tracer) gather(ctx context.Context, expected *journey.Walk) {
+func (t *tracer) gather(ctx context.Context, ask *question, expected *journey.Walk) {
 	var nodes []*cluster.Node
 	for _, d := range expected.Directions() {
 		for _, h := range d.Hops {
@@ -169,7 +171,57 @@ func (t *tracer) gather(ctx context.Context, expected *journey.Walk) {
 	}
 	if len(nodes) > 0 {
 		t.cluster.Gather(ctx, nodes...)
+		t.readAhead(ctx, ask, expected, nodes)
 	}
+}
+
+// readAhead reads side by side what every node on the path will be asked for, and the workloads at both ends: one after the other that
+// is most of a trace's time.
+func (t *tracer) readAhead(ctx context.Context, ask *question, expected *journey.Walk, nodes []*cluster.Node) {
+	g, err := t.graph.WithNodes(ctx, t.cluster)
+	if err != nil {
+		return
+	}
+	t.graph = g
+	pods := map[podKey]func() (*node.PodNet, error){}
+	var mu sync.Mutex
+	read := func(n *cluster.Node, link string) (*node.PodNet, error) {
+		return onceFor(&mu, pods, podKey{n, link}, func() (*node.PodNet, error) { return n.Host.Pod(ctx, link) })
+	}
+	if t.reads.Pod == nil {
+		t.reads.Pod = read
+	}
+	ends := []string{ask.request.From.Port, ask.request.To.Port}
+	for _, d := range expected.Directions() {
+		ends = append(ends, d.Verdict.Port)
+	}
+	slices.Sort(ends)
+	ends = slices.Compact(ends)
+	var reading sync.WaitGroup
+	for _, n := range nodes {
+		if n.Vswitch() == nil {
+			continue
+		}
+		reading.Go(func() { _, _ = t.known.Names(ctx, n) }) // whoever needs it gets the error
+		for _, end := range ends {
+			port := g.PortByName(end)
+			if end == "" || port == nil {
+				continue
+			}
+			for _, a := range port.Interfaces {
+				if a.Node == n.Name && a.OFPort > 0 {
+					reading.Go(func() { _, _ = t.reads.pod(ctx, n, a.Interface) })
+				}
+			}
+		}
+	}
+	reading.Wait()
+}
+
+// A podKey names a workload by its link on a node.
+type podKey struct {
+	node *cluster.Node
+	link string
 }
 
 // notRead names the nodes that were not read.

@@ -35,7 +35,7 @@ func (r *run) outside(ctx context.Context, at location, link string, o *outcome)
 	if c, ok := r.wrongHop(ctx, at, o); ok {
 		return stop(c)
 	}
-	r.shaped(ctx, at.node, link, o)
+	o.assume(at.node.shaped(ctx, link)...)
 	t, ok := at.packet.Tuple()
 	if at.carries != nil {
 		return r.toNode(ctx, at, at.carries.to.node.Node, o)
@@ -88,6 +88,11 @@ func (r *run) toNode(ctx context.Context, at location, n *cluster.Node, o *outco
 		}
 	}
 	frame := fresh(at.packet)
+	if link := r.besideSwitch(ctx, v, macText(frame, "eth_dst"), t.Dst); link != "" && at.carries == nil {
+		o.assume(journey.Assumption{Kind: journey.PhysicalNetwork, Nodes: []string{at.node.Name, n.Name}})
+		o.next = &location{node: v, link: link, packet: frame}
+		return nil
+	}
 	if c, wrong := r.wrongNeighbour(ctx, at, v, t.Dst); wrong {
 		if at.carries == nil && lastRouter(o.hops) != "" {
 			c.Place = ""
@@ -103,19 +108,33 @@ func (r *run) toNode(ctx context.Context, at location, n *cluster.Node, o *outco
 	return nil
 }
 
-// bridgeAt returns the bridge on which a node has an address on the underlay; nil if that is unknown.
-func (r *run) bridgeAt(ctx context.Context, v *nodeView, a netip.Addr) *topology.Bridge {
+// besideSwitch returns the link by which a node's kernel takes a frame for an address of its own past Open vSwitch: a switch in
+// userspace leaves its ports to the kernel, too, and that answers ARP by each. It is empty if there is none.
+func (r *run) besideSwitch(ctx context.Context, v *nodeView, mac string, a netip.Addr) string {
 	net, err := v.net(ctx)
-	if err != nil {
-		return nil
+	_, own := v.addressOf(ctx, a)
+	if err != nil || own == nil || strings.EqualFold(own.MAC, mac) {
+		return ""
 	}
-	for _, x := range net.Addresses {
-		if x.Prefix.Addr() != a {
+	for _, l := range net.Links {
+		if !l.Up || !strings.EqualFold(l.MAC, mac) {
 			continue
 		}
-		if b, iface := r.interfaceOf(v.Name, x.Link); iface != nil && b.Name != v.names.Bridge {
-			return b
+		if b, iface := r.interfaceOf(v.Name, l.Name); iface != nil && b.DatapathType == "netdev" && iface.Type != "internal" {
+			return l.Name
 		}
+	}
+	return ""
+}
+
+// bridgeAt returns the bridge on which a node has an address on the underlay; nil if that is unknown.
+func (r *run) bridgeAt(ctx context.Context, v *nodeView, a netip.Addr) *topology.Bridge {
+	_, link := v.addressOf(ctx, a)
+	if link == nil {
+		return nil
+	}
+	if b, iface := r.interfaceOf(v.Name, link.Name); iface != nil && b.Name != v.names.Bridge {
+		return b
 	}
 	return nil
 }

@@ -248,6 +248,8 @@ func say(v *journey.Verdict, hops []journey.Hop, reached, what string) {
 		v.Sentence = fmt.Sprintf("%s is rejected%s", what, where)
 	case v.Outcome == journey.Consumed:
 		v.Sentence = fmt.Sprintf("%s is taken by ovn-controller%s", what, where)
+	case v.Outcome == journey.Dropped && v.Partial:
+		v.Sentence = fmt.Sprintf("%s may be dropped%s: its route has several gateways", what, where)
 	case v.Outcome == journey.Dropped:
 		v.Sentence = fmt.Sprintf("%s is dropped%s", what, where)
 	case v.Node != "":
