@@ -141,6 +141,20 @@ func worst(least Result, findings []Finding) Result {
 	return least
 }
 
+// Faults returns the findings that are faults, each before its consequences.
+func (r *Report) Faults() []Finding { return faults(r.Findings) }
+
+func faults(findings []Finding) []Finding {
+	var all []Finding
+	for _, f := range findings {
+		if f.Result.Fault() {
+			all = append(all, f)
+		}
+		all = append(all, faults(f.Consequences)...)
+	}
+	return all
+}
+
 // Worst returns the worst result of a report, OK if nothing was found.
 func (r *Report) Worst() Result { return worst(OK, r.Findings) }
 

@@ -31,6 +31,7 @@ func TestKernelModuleMissing(t *testing.T) {
 			"files/proc/sys/net/ipv6/conf/all/disable_ipv6": "0\n",
 		}
 	}
+	const openvswitch, openvswitchFile = "openvswitch 200704 12 - Live 0x0\n", "kernel/net/openvswitch/openvswitch.ko.zst:\n"
 	const loaded = "openvswitch 200704 12 vport_geneve, Live 0x0000000000000000\n"
 	const geneve = "vport_geneve 12288 1 - Live 0x0000000000000000\n"
 	tests := []struct {
@@ -43,6 +44,8 @@ func TestKernelModuleMissing(t *testing.T) {
 		{"none loaded", "system", noGeneve, files("", "", dep, ""), "not-loaded: the kernel of n1 has not loaded openvswitch, vport_geneve", true},
 		{"not installed", "", noGeneve, files(loaded, "", "kernel/net/openvswitch/openvswitch.ko:\n", ""), "not-loaded: the kernel of n1 has not loaded vport_geneve", false},
 		{"IPv6 off", "", noGeneve, files(loaded+geneve, "", dep, "quiet ipv6.disable=1"), "ipv6-off: IPv6 is off", false},
+		{"the kernel's own link", "", `"could not add network device tun to ofproto (File exists)"`, files(openvswitch+"geneve 45056 0 - Live 0x0\n", "", openvswitchFile, ""), "", false},
+		{"the kernel's own link, not loaded", "", noGeneve, files(openvswitch, "", openvswitchFile+"kernel/drivers/net/geneve.ko.zst:\n", ""), "not-loaded: the kernel of n1 has not loaded geneve", true},
 		{"healthy", "", "", files(loaded+geneve, "", dep, ""), "", false},
 		{"built in, healthy", "", "", files("", "kernel/net/openvswitch/openvswitch.ko\nkernel/net/openvswitch/vport-geneve.ko\n", "", ""), "", false},
 		{"not loaded, and no error", "", "", files("", "", dep, ""), "", false},

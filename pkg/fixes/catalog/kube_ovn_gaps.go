@@ -96,7 +96,7 @@ func (g *KubeGap) Advice() string {
 	if g.Repair == "kube-ovn-node-policy" {
 		return fixes.Command("give the address: ovnctl fix %s %s ADDRESS", g.Repair, g.Node)
 	}
-	return fmt.Sprintf("run ovnctl on %s, or give --node-exec 'PREFIX {hostname}'", g.Node)
+	return fmt.Sprintf("run ovnctl on %s, or give --via ssh or --node-exec 'PREFIX {hostname}'", g.Node)
 }
 
 // checkNames lists the existing names if a name does not exist.

@@ -13,7 +13,7 @@ var LoadModules = &fixes.Repair{
 	Name: "load-modules",
 	Doc: `Load the kernel modules that the bridges need
 
-Runs modprobe for openvswitch and for the module of each tunnel type in use, vport_geneve or vport_vxlan, unless
+Runs modprobe for openvswitch and for the module of each tunnel type in use, as vport_geneve or geneve, unless
 it is loaded or built in, and checks afterwards that they are loaded. It lasts until the next boot: use
 modules-at-boot for that.`,
 	Local:  true,

@@ -98,11 +98,16 @@ func kubeOVNNode(d *facts.Device) bool {
 
 // A mismatch is one difference between a device and its port.
 type mismatch struct {
-	result     doctor.Result
-	says       string
-	row        doctor.Evidence
-	addressing bool // about addresses or routes, not the link
+	result doctor.Result
+	says   string
+	row    doctor.Evidence
+	about  string // a reason of the finding
 }
+
+// Reasons of findings: what is wrong of a device.
+const (
+	aboutLink, aboutAddress, aboutRoute = "link", "address", "route"
+)
 
 // device reports the mismatches of a device.
 func device(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical, d *facts.Device) {
@@ -133,7 +138,7 @@ func device(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical, d *facts.Device
 	}
 	f.Concern(doctor.SwitchObject(l.SwitchOf[d.Port.UUID]))
 	var says []string
-	addressing := false
+	f.Reason = aboutLink
 	for _, m := range found {
 		says = append(says, m.says)
 		if m.row.Source.Kind != "" {
@@ -142,22 +147,26 @@ func device(p *doctor.Pass, c *doctor.Chassis, l *facts.Logical, d *facts.Device
 		if m.result == doctor.Error {
 			f.Result = doctor.Error
 		}
-		addressing = addressing || m.addressing
+		if m.about != aboutLink {
+			f.Reason = m.about
+		}
 	}
 	f.Title = what + doctor.PortLabel(d.Port) + " " + strings.Join(says, ", ")
-	whatToDo(l, d, &f, addressing)
+	whatToDo(l, d, &f)
 	p.Report(f)
 }
 
 // whatToDo fills in cause and repair: the interface's original addresses show which side has changed.
-func whatToDo(l *facts.Logical, d *facts.Device, f *doctor.Finding, addressing bool) {
+func whatToDo(l *facts.Logical, d *facts.Device, f *doctor.Finding) {
 	recreate := cmp.Or(recreated(d.Port), "recreate it")
-	f.Reason = "link"
-	if !addressing {
+	switch f.Reason {
+	case aboutLink:
 		f.Cause, f.Effect, f.Next = "it was changed inside the namespace, or set up only in part", "packets from and to the pod are lost", recreate
 		return
+	case aboutRoute:
+		f.Cause, f.Effect, f.Next = "its routes were changed inside the namespace, or set up only in part", "packets from the pod to other networks are lost", recreate
+		return
 	}
-	f.Reason = "address"
 	mac, ips := d.Record()
 	if mac != "" || len(ips) > 0 {
 		f.Evidence = append(f.Evidence, doctor.OVS("Interface", d.Interface.Name).Says("recorded when it was created: "+doctor.Pairs(d.Interface.ExternalIDs, "attached-mac", "attached_mac", "ip_addresses", "ip")))
@@ -208,14 +217,14 @@ func mismatches(l *facts.Logical, d *facts.Device) []mismatch {
 	}
 	var found []mismatch
 	add := func(result doctor.Result, row doctor.Evidence, format string, args ...any) {
-		found = append(found, mismatch{result, fmt.Sprintf(format, args...), row, true})
+		found = append(found, mismatch{result, fmt.Sprintf(format, args...), row, aboutAddress})
 	}
 	linkRow := doctor.Link(d.Link.Name).Says(fmt.Sprintf("address %s, mtu %d, up=%v, addresses %s", d.Link.MAC, d.Link.MTU, d.Link.Up, prefixTexts(d.Addresses())))
 	if d.Pod {
 		linkRow.Source = linkRow.Source.InPod()
 	}
 	if !d.Link.Up {
-		return []mismatch{{result: doctor.Error, says: "is down: its link " + d.Link.Name + " is down", row: linkRow}}
+		return []mismatch{{doctor.Error, "is down: its link " + d.Link.Name + " is down", linkRow, aboutLink}}
 	}
 	mac := strings.ToLower(d.Link.MAC)
 	hasMAC := func(list []facts.LPortAddress) bool {
@@ -243,11 +252,11 @@ func mismatches(l *facts.Logical, d *facts.Device) []mismatch {
 			}
 		}
 		if d.Host.MTU > 0 && d.Link.MTU > d.Host.MTU {
-			found = append(found, mismatch{result: doctor.Warning, says: fmt.Sprintf("has MTU %d, but the host's end of its link %d", d.Link.MTU, d.Host.MTU),
-				row: doctor.Link(d.Host.Name).Says(fmt.Sprintf("mtu %d at the host's end, %d in the pod", d.Host.MTU, d.Link.MTU))})
+			found = append(found, mismatch{doctor.Warning, fmt.Sprintf("has MTU %d, but the host's end of its link %d", d.Link.MTU, d.Host.MTU),
+				doctor.Link(d.Host.Name).Says(fmt.Sprintf("mtu %d at the host's end, %d in the pod", d.Host.MTU, d.Link.MTU)), aboutLink})
 		}
 		if len(found) == 0 {
-			defaultRoute(l, d, has, add)
+			found = defaultRoute(l, d, has)
 		}
 	}
 	return dedupe(found)
@@ -333,11 +342,11 @@ func allowed(security []facts.LPortAddress, mac string, a netip.Addr) bool {
 	return false
 }
 
-// defaultRoute reports a pod without a valid default route although its switch has a router.
-func defaultRoute(l *facts.Logical, d *facts.Device, has []netip.Prefix, add func(doctor.Result, doctor.Evidence, string, ...any)) {
+// defaultRoute returns what is wrong with the default routes of a pod whose switch has a router.
+func defaultRoute(l *facts.Logical, d *facts.Device, has []netip.Prefix) (found []mismatch) {
 	s := l.SwitchOf[d.Port.UUID]
 	if s == nil {
-		return
+		return nil
 	}
 	for _, v6 := range []bool{false, true} {
 		gateway := gatewayOf(l, s, has, v6)
@@ -345,6 +354,7 @@ func defaultRoute(l *facts.Logical, d *facts.Device, has []netip.Prefix, add fun
 			continue
 		}
 		var vias []netip.Addr
+		shared := false // by the gateways of one route, which the kernel uses side by side
 		out := false
 		for _, r := range d.Network.Routes {
 			if r.Type != "unicast" || !r.Dst.IsValid() || r.Dst.Bits() != 0 || r.Dst.Addr().Is6() != v6 {
@@ -354,16 +364,25 @@ func defaultRoute(l *facts.Logical, d *facts.Device, has []netip.Prefix, add fun
 			if r.Dev == d.Link.Name && r.Via.IsValid() {
 				vias = append(vias, r.Via)
 			}
+			for _, hop := range r.Hops {
+				if hop.Dev == d.Link.Name && hop.Via.IsValid() {
+					vias, shared = append(vias, hop.Via), true
+				}
+			}
 		}
 		family := map[bool]string{false: "IPv4", true: "IPv6"}[v6]
 		row := doctor.Routes().InPod().Says(fmt.Sprintf("%s default via %v; the router of switch %s has %s", family, vias, s.Name, gateway))
 		switch {
 		case !out:
-			add(doctor.Warning, row, "has no %s default route", family)
-		case len(vias) == 1 && doctor.ClosedSwitch(l, s) && unused(l, s, vias[0]):
-			add(doctor.Error, row, "has a default route via %s, which no port has; the router is %s", vias[0], gateway)
+			found = append(found, mismatch{doctor.Warning, "has no " + family + " default route", row, aboutRoute})
+		case (len(vias) == 1 || shared) && doctor.ClosedSwitch(l, s):
+			if i := slices.IndexFunc(vias, func(a netip.Addr) bool { return unused(l, s, a) }); i >= 0 {
+				says := fmt.Sprintf("has a default route via %s, which no port has; the router is %s", vias[i], gateway)
+				found = append(found, mismatch{doctor.Error, says, row, aboutRoute})
+			}
 		}
 	}
+	return found
 }
 
 // gatewayOf returns the router's address in the network of one of a pod's addresses.

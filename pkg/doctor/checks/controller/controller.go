@@ -154,7 +154,7 @@ func lagFinding(d *snapshot.Deployment, l lag) doctor.Finding {
 	}
 	if h == nil {
 		f.Result = doctor.Warning
-		f.Next = "run ovnctl doctor on " + l.chassis.Hostname + ", or with --node-exec; a node that is down or drained for maintenance is expected to be behind"
+		f.Next = "run ovnctl doctor on " + l.chassis.Hostname + ", or with --via ssh or --node-exec; a node that is down or drained for maintenance is expected to be behind"
 		return f
 	}
 	if h.Name != l.chassis.Hostname {

@@ -18,7 +18,7 @@ var KernelModuleMissing = &doctor.Check{
 	Category: "node-os",
 	Doc: `The kernel lacks a module that the bridges need
 
-A bridge of the kernel datapath needs the module openvswitch, its tunnels vport_geneve or vport_vxlan. Without
+A bridge of the kernel datapath needs the module openvswitch, its tunnels geneve or vxlan, or vport_geneve or vport_vxlan. Without
 them ovs-vswitchd cannot open the bridge or the tunnel, and writes the reason to Interface.error.`,
 	Causes: []string{"vswitchd-not-running"},
 	Run: func(p *doctor.Pass) {

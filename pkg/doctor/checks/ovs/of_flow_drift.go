@@ -465,7 +465,7 @@ func (l *logicalFlows) compiled(found drifts) (reshaped int, ok bool) {
 		return 0, false
 	}
 	n := &desired.Node{SystemID: l.SystemID, Version: version, Tables: tables, Groups: groups, Datapaths: map[uint64]bool{}}
-	n.Switch(desired.Switch{Interfaces: l.OVS.Interfaces, Datapaths: l.OVS.Datapaths})
+	n.Switch(desired.Switch{Interfaces: l.OVS.Interfaces, Datapaths: l.OVS.Datapaths, Collectors: l.OVS.Collectors})
 	for _, key := range l.here {
 		n.Datapaths[key] = true
 	}

@@ -130,15 +130,19 @@ func byPlace(lost []trace.Loss) [][]trace.Loss {
 }
 
 // follows reports whether a loss is what another one leads to: a bridge whose uplink is in a VLAN receives packets with
-// its tag, one whose own port is sends them to others with it, and one that shares its MAC address, or floods, learns addresses where they are not.
+// its tag, one whose own port is sends them to others with it, one that shares its MAC address, or floods, learns addresses where they are not,
+// and one that stops tunnel packets stops what asks for neighbours.
 func follows(l trace.Loss, lost []trace.Loss) bool {
 	switch l.Because.Kind {
-	case journey.VLANUnknown, journey.LeavesInVLAN, journey.OVSDrops, journey.NothingSendsItOn, journey.NotForHost, journey.TunnelNotTaken, journey.WrongNeighbour, journey.OpenFlowDrops:
+	case journey.VLANUnknown, journey.LeavesInVLAN, journey.OVSDrops, journey.NothingSendsItOn, journey.NotForHost, journey.TunnelNotTaken, journey.WrongNeighbour, journey.OpenFlowDrops, journey.NoAnswer:
 	default:
 		return false
 	}
 	return slices.ContainsFunc(lost, func(root trace.Loss) bool {
 		c := root.Because
+		if l.Because.Kind == journey.NoAnswer && c.Kind != journey.NoAnswer && c.Bridge != "" && c.Node == l.Because.Node && c.Bridge == l.Because.Bridge {
+			return true
+		}
 		if c.Kind == journey.VLANMismatch && l.Because.Kind == journey.VLANUnknown && c.Node == l.From && c.Detail == l.Because.Detail {
 			return true // what the tagged port sends
 		}
@@ -278,6 +282,8 @@ func wayOut(c journey.Cause) string {
 		return "give one of the two another MAC address: ovs-vsctl set bridge BRIDGE other_config:hwaddr=MAC, or ip link set LINK address MAC"
 	case journey.OwnAddress:
 		return on + fixes.Command("ip address show to %s", c.Address.String()) + "; remove it there"
+	case journey.NoAnswer:
+		return on + "let ARP pass, and answer it: ovs-ofctl dump-flows BRIDGE; nft list ruleset; sysctl -a | grep arp_ignore; ip link show"
 	case journey.GatewaySilent:
 		return on + fixes.Command("ip route get %s", c.Other.String()) + "; ovs-appctl ovs/route/show; remove the route by " + c.Address.String()
 	case journey.TunnelOptions:
