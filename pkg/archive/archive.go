@@ -164,8 +164,8 @@ func (t *Tree) addDumps() error {
 	return nil
 }
 
-// A besides store maps files of a store closed elsewhere.
-type besides struct{ *mapped }
+// A besides store is closed elsewhere.
+type besides struct{ store }
 
 func (besides) close() error { return nil }
 

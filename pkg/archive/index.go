@@ -16,6 +16,8 @@ type Index struct {
 	Started    time.Time `json:"started"`
 	Ended      time.Time `json:"ended,omitzero"` // zero: not finished
 	Redacted   bool      `json:"redacted"`       // names, addresses and UUIDs are replaced
+	// Apart says that the databases changed after the nodes were read: it is a moment of a record.
+	Apart bool `json:"apart,omitempty"`
 
 	Nodes     []IndexNode     `json:"nodes"`
 	Databases []IndexDatabase `json:"databases"`

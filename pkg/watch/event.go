@@ -62,6 +62,16 @@ type Event struct {
 	By      string    `json:"by,omitempty"`     // who did it, where that is known
 	Effect  string    `json:"effect,omitempty"` // what follows
 	Names   []string  `json:"names"`            // of all objects that have a part in it
+
+	// Convergence is set if the event is that a change is in force everywhere.
+	Convergence *Convergence `json:"-"`
+}
+
+// A Convergence is how long a change of the Northbound took to be in force.
+type Convergence struct {
+	Northd  time.Duration   // until ovn-northd had carried it out: sb_cfg
+	Chassis []time.Duration // until each chassis had
+	All     time.Duration   // until ovn-northd had seen that all chassis had: hv_cfg
 }
 
 // A Filter selects events. The zero Filter selects all.

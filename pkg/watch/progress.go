@@ -76,6 +76,12 @@ func (r *report) northGlobal(now nb.Global) {
 func (r *report) converged(g goal) {
 	e := Event{Kind: Progress, Action: "converged", Object: fmt.Sprintf("nb_cfg %d", g.cfg), Names: []string{"ovn-northd"},
 		Message: fmt.Sprintf("in force on every chassis after %s: ovn-northd took %s", span(r.now.Sub(g.since)), span(g.northd))}
+	e.Convergence = &Convergence{Northd: g.northd, All: r.now.Sub(g.since)}
+	for _, s := range r.behind {
+		if s.reached(g) {
+			e.Convergence.Chassis = append(e.Convergence.Chassis, s.at.Sub(g.since))
+		}
+	}
 	if slow := r.slowest(g); slow != nil {
 		e.Message += fmt.Sprintf("; slowest chassis %s, after %s", slow.name, span(slow.at.Sub(g.since)))
 		e.Names = append(e.Names, slow.name)
@@ -83,11 +89,14 @@ func (r *report) converged(g goal) {
 	r.add(e)
 }
 
+// reached reports whether a chassis was seen to reach a goal.
+func (s *standing) reached(g goal) bool { return s.cfg >= g.cfg && s.at.After(g.since) }
+
 // slowest returns the chassis that reached a goal last of all; nil if unknown.
 func (r *report) slowest(g goal) *standing {
 	var last *standing
 	for _, s := range r.behind {
-		if s.cfg >= g.cfg && s.at.After(g.since) && (last == nil || s.at.After(last.at)) {
+		if s.reached(g) && (last == nil || s.at.After(last.at)) {
 			last = s
 		}
 	}

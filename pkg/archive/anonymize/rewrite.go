@@ -46,7 +46,7 @@ func (r *Redactor) Rewrite(tree *archive.Tree, w *archive.Writer) error {
 		times[name] = f
 	}
 	w.Describe(func(y *archive.Index) {
-		y.Started, y.Redacted = x.Started, true
+		y.Started, y.Redacted, y.Apart = x.Started, true, x.Apart
 		for i := range y.Files {
 			y.Files[i].Time = times[y.Files[i].Name].Time
 		}
