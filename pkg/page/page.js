@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const page = JSON.parse(document.getElementById("data").textContent), data = page.topology || {};
   const kinds = { routers: "router", switches: "switch", ports: "port", chassis: "chassis", nodes: "node", bridges: "bridge",
     tunnels: "tunnel", loadBalancers: "load balancer", loadBalancerGroups: "load balancer group", nat: "NAT", policies: "policy", portGroups: "port group" };
   const objects = new Map(), named = new Map(), referring = new Map();
@@ -66,9 +66,46 @@
     return b;
   };
 
+  // Two ends are chosen, and the path between them is shown: in a file if it is there, else by whoever listens for "ends".
+  const ends = {}, bar = document.createElement("div");
+  bar.id = "ends";
+  bar.setAttribute("role", "status");
+  const called = (id) => { const { row } = objects.get(id); return row.pod || "lsp:" + row.name; };
+  const isEnd = (id) => { const o = objects.get(id); return o.kind === "port" && (o.row.pod || o.row.kind === "switch" && (o.row.addresses || []).length > 0); };
+  const choose = (end, id) => {
+    ends[end] = id;
+    for (const g of document.querySelectorAll("[data-object]")) g.classList.toggle("chosen", Object.values(ends).includes(g.dataset.object));
+    const forget = make("button", "forget");
+    forget.type = "button";
+    forget.addEventListener("click", () => {
+      bar.remove();
+      for (const key of Object.keys(ends)) delete ends[key];
+      for (const g of document.querySelectorAll(".chosen")) g.classList.remove("chosen");
+    });
+    bar.replaceChildren("from " + (ends.from ? called(ends.from) : "…") + " to " + (ends.to ? called(ends.to) : "…") + "  ", forget);
+    document.body.append(bar);
+    if (!ends.from || !ends.to) return;
+    hide();
+    if (page.live) {
+      dispatchEvent(new CustomEvent("ends", { detail: { from: called(ends.from), to: called(ends.to) } }));
+      return;
+    }
+    const there = [...document.querySelectorAll("article.path")].filter((a) => a.dataset.from === objects.get(ends.from).row.name && a.dataset.to === objects.get(ends.to).row.name);
+    if (there.length) {
+      there[0].focus();
+      there[0].scrollIntoView();
+    } else {
+      bar.append(" is not in this file: ", make("code", [page.trace, called(ends.from), called(ends.to)].join(" ")));
+    }
+  };
+
   const panel = document.getElementById("object");
   let opener = null;
-  const close = () => { panel.hidden = true; if (opener) opener.focus(); };
+  const hide = () => {
+    panel.hidden = true;
+    history.replaceState(null, "", location.href.split("#")[0]); // no longer a link to it
+  };
+  const close = () => { hide(); if (opener) opener.focus(); };
   const put = (into, row, key, value) => {
     if (Array.isArray(value) ? value.length > 0 : value && typeof value === "object") {
       if (Array.isArray(value) && value.every((v) => typeof v !== "object")) {
@@ -99,6 +136,15 @@
     shut.className = "close";
     shut.addEventListener("click", close);
     panel.append(shut, make("h2", title(id)));
+    if (page.trace && isEnd(id)) {
+      for (const end of ["from", "to"]) {
+        const b = make("button", "trace " + end + " here");
+        b.type = "button";
+        b.className = "end";
+        b.addEventListener("click", () => choose(end, id));
+        panel.append(b, " ");
+      }
+    }
     const near = new Set([...mentions(id), ...(referring.get(id) || [])]);
     if (near.size) {
       panel.append(make("h3", "Neighbours"));
@@ -118,6 +164,7 @@
   for (const g of document.querySelectorAll("[data-object]")) {
     const id = part.get(g.dataset.object) || g.dataset.object;
     if (!objects.has(id)) continue;
+    g.closest("svg").setAttribute("role", "group"); // no longer an image: it has buttons
     g.setAttribute("tabindex", "0");
     g.setAttribute("role", "button");
     g.setAttribute("aria-label", title(id));
@@ -126,7 +173,7 @@
   }
 
   const input = document.getElementById("search"), hits = document.getElementById("hits");
-  input.addEventListener("input", () => {
+  if (input) input.addEventListener("input", () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     hits.replaceChildren();
     hits.hidden = words.length === 0;
@@ -142,10 +189,17 @@
     if (found.length !== 1) hits.append(make("li", found.length ? found.length + " objects" : "nothing is called so"));
   });
   document.addEventListener("keydown", (e) => {
-    if (e.key === "Escape") { if (!panel.hidden) close(); else { hits.hidden = true; } }
-    if (e.key === "/" && document.activeElement !== input) { e.preventDefault(); input.focus(); }
+    if (e.key === "Escape") { if (!panel.hidden) close(); else if (hits) hits.hidden = true; }
+    if (e.key === "/" && input && !/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) { e.preventDefault(); input.focus(); }
   });
-  hits.addEventListener("click", () => { hits.hidden = true; });
+  if (hits) hits.addEventListener("click", () => { hits.hidden = true; });
+
+  const slide = document.getElementById("slide"), states = document.querySelector(".states");
+  if (slide) {
+    const uncover = () => states.style.setProperty("--divide", 100 - slide.value + "%");
+    slide.addEventListener("input", uncover);
+    uncover();
+  }
 
   const linkedTo = () => { if (location.hash.startsWith("#object=")) show(decodeURIComponent(location.hash.slice(8))); };
   addEventListener("hashchange", linkedTo);

@@ -8,21 +8,30 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/compare"
+	"github.com/ovnctl/ovnctl/pkg/page"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
 // CompareFormats are the formats that [Compare] knows, the default first.
-var CompareFormats = []string{"table", "wide", "json", "yaml", "md", "svg"}
+var CompareFormats = []string{"table", "wide", "json", "yaml", "md", "svg", "html"}
 
-// Compare writes the differences in one of [CompareFormats]. Of the later state, t, a picture is drawn; other formats do without.
-func Compare(w io.Writer, s Style, format string, doc compare.Document, t *topology.Topology) error {
+// A CompareView is what pictures and pages show besides the differences; other formats do without.
+type CompareView struct {
+	Before, After *topology.Topology
+	Page          page.Page // its head
+}
+
+// Compare writes the differences in one of [CompareFormats].
+func Compare(w io.Writer, s Style, format string, doc compare.Document, v CompareView) error {
 	switch format {
 	case "json", "yaml":
 		return Write(w, format, doc)
 	case "md":
 		return compareMarkdown(w, doc)
 	case "svg":
-		return comparePicture(w, doc, t)
+		return changesMap(doc, v.After, doc.Changes).SVG(w)
+	case "html":
+		return comparePage(w, doc, v)
 	}
 	p := comparePrinter{style: s, wide: format == "wide"}
 	p.line(0, Span{fmt.Sprintf("A  %s  %s", doc.A.Path, doc.A.Time), Title})

@@ -58,7 +58,7 @@ flows
 `,
 	} {
 		var out strings.Builder
-		if err := Compare(&out, Style{}, format, doc, nil); err != nil {
+		if err := Compare(&out, Style{}, format, doc, CompareView{}); err != nil {
 			t.Fatal(err)
 		}
 		_, rest, _ := strings.Cut(out.String(), "\n\n")

@@ -11,11 +11,12 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/doctor/checks"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/page"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
 // DoctorFormats are the formats that [Doctor] knows, the default first.
-var DoctorFormats = []string{"table", "short", "json", "yaml", "md", "svg", "junit"}
+var DoctorFormats = []string{"table", "short", "json", "yaml", "md", "svg", "html", "junit"}
 
 // DoctorView is what the text formats show besides the report.
 type DoctorView struct {
@@ -27,7 +28,8 @@ type DoctorView struct {
 	Command func(*fixes.Call) string
 	Saved   bool // the report is of saved data, which no repair changes
 	// Map is the deployment, of which a picture is drawn; only for that.
-	Map *topology.Topology
+	Map  *topology.Topology
+	Page page.Page // of HTML, its head
 }
 
 // Doctor writes the findings in one of [DoctorFormats].
@@ -41,6 +43,10 @@ func Doctor(w io.Writer, s Style, format string, doc doctor.Document, v DoctorVi
 		return doctorMarkdown(w, doc, v)
 	case "svg":
 		return FindingsMap(doc, v).SVG(w)
+	case "html":
+		p := v.Page
+		FindingsPage(&p, doc, v)
+		return p.Write(w)
 	}
 	p := &doctorPrinter{tracePrinter: tracePrinter{style: s}, short: format == "short", view: v}
 	p.head(doc.Report, v)

@@ -2,13 +2,11 @@ package render
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/compare"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
-	"github.com/ovnctl/ovnctl/pkg/page"
 	"github.com/ovnctl/ovnctl/pkg/picture"
 	"github.com/ovnctl/ovnctl/pkg/reach"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -60,31 +58,9 @@ func findingPins(r doctor.Report, v DoctorView) []picture.Pin {
 	return pins
 }
 
-// PageFindings returns the faults of a report for a page, in the order that they have on the map.
-func PageFindings(r doctor.Report, v DoctorView) []page.Finding {
-	var all []page.Finding
-	for _, f := range r.Findings {
-		if !f.Result.Fault() {
-			continue
-		}
-		shown := page.Finding{Level: string(f.Result), Title: f.Title, Check: foundBy(f), Cause: f.Cause, Effect: f.Effect, Next: f.Next}
-		for _, e := range f.Evidence {
-			shown.Evidence = append(shown.Evidence, e.Source.String()+": "+e.Says)
-		}
-		if f.Fix != nil {
-			shown.Fix = v.command(f.Fix)
-		}
-		for _, c := range f.Consequences {
-			shown.Under = append(shown.Under, c.Title+"  "+foundBy(c))
-		}
-		all = append(all, shown)
-	}
-	return all
-}
-
-// comparePicture draws what differs on the map of the later state: what people configure, nodes are made of, and OVN has learned. What
+// changesMap draws what differs on the map of a state: what people configure, nodes are made of, and OVN has learned. What
 // follows from that is left out.
-func comparePicture(w io.Writer, doc compare.Document, t *topology.Topology) error {
+func changesMap(doc compare.Document, t *topology.Topology, changes []compare.Change) *picture.Picture {
 	if t == nil {
 		t = &topology.Topology{}
 	}
@@ -92,7 +68,7 @@ func comparePicture(w io.Writer, doc compare.Document, t *topology.Topology) err
 	if doc.Equal {
 		note += ": no difference"
 	}
-	return picture.Pinned("Changes", note, t, changePins(doc.Changes)).SVG(w)
+	return picture.Pinned("Changes", note, t, changePins(changes))
 }
 
 // changePins returns a pin for each change that is not derived from others.

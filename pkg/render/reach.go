@@ -13,16 +13,18 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/page"
 	"github.com/ovnctl/ovnctl/pkg/reach"
 )
 
 // ReachFormats are the formats that [Reach] knows, the default first.
-var ReachFormats = []string{"table", "wide", "list", "expect", "json", "yaml", "csv", "md", "svg"}
+var ReachFormats = []string{"table", "wide", "list", "expect", "json", "yaml", "csv", "md", "svg", "html"}
 
 // ReachView is what the text formats show besides the result.
 type ReachView struct {
 	Notes []string
-	Next  []string // commands to run next
+	Next  []string  // commands to run next
+	Page  page.Page // of HTML, its head
 }
 
 // Reach writes who can talk to whom in one of [ReachFormats].
@@ -38,6 +40,10 @@ func Reach(w io.Writer, s Style, format string, doc reach.Document, v ReachView)
 		return reachMarkdown(w, doc.Result, v)
 	case "svg":
 		return ReachPicture(doc, v).SVG(w)
+	case "html":
+		p := v.Page
+		p.Notes, p.Reach = v.Notes, ReachPicture(doc, ReachView{})
+		return p.Write(w)
 	}
 	p := &reachPrinter{tracePrinter: tracePrinter{style: s}, w: w, result: doc.Result}
 	p.head(v.Notes)

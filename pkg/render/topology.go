@@ -7,17 +7,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/page"
 	"github.com/ovnctl/ovnctl/pkg/picture"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
 // TopologyFormats are the formats that [Topology] writes, the default first.
-var TopologyFormats = []string{"tree", "table", "wide", "json", "yaml", "md", "svg", "dot", "mermaid"}
+var TopologyFormats = []string{"tree", "table", "wide", "json", "yaml", "md", "svg", "html", "dot", "mermaid"}
 
 // A TopologyView controls how a Topology is shown as text.
 type TopologyView struct {
-	From  []string // what was read, one per line
-	Notes []string // the document's notes that are not shown elsewhere
+	From  []string  // what was read, one per line
+	Notes []string  // the document's notes that are not shown elsewhere
+	Page  page.Page // of HTML, its head
 	// Focus are the UUIDs of the objects asked for, which are shown in full. If empty, the whole topology is shown in
 	// brief.
 	Focus []string
@@ -32,6 +34,10 @@ func Topology(w io.Writer, s Style, format string, doc *topology.Document, view 
 		return Write(w, format, doc)
 	case "svg":
 		return picture.Topology(&doc.Topology).SVG(w)
+	case "html":
+		p := view.Page
+		p.Map, p.Topology = picture.Topology(&doc.Topology), &doc.Topology
+		return p.Write(w)
 	case "dot":
 		return topologyDOT(w, &doc.Topology)
 	case "mermaid":
