@@ -3,11 +3,14 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -55,6 +58,58 @@ func BenchmarkAllNodes(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkWatchIdle leaves doctor --watch alone with 50 nodes on which nothing changes, and tells its share of a core, without that of the
+// processes that lead to nodes.
+func BenchmarkWatchIdle(b *testing.B) {
+	program := buildOvnctl(b)
+	recording := recordNodes(b, program)
+	nb, sb := recording.serve(b, 50)
+	for b.Loop() {
+		cmd := exec.CommandContext(b.Context(), program, "doctor", "--all-nodes", "--watch", "--nb", nb.Remote(), "--sb", sb.Remote(),
+			"--node-exec", fmt.Sprintf("%s replay %s %s {hostname}", recording.answer, recording.dir, replyDelay))
+		cmd.Env = append(os.Environ(), "OVS_RUNDIR="+b.TempDir(), "OVN_RUNDIR="+b.TempDir()) // no node is here
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		report := bufio.NewReader(out)
+		if _, err := report.ReadString('\n'); err != nil {
+			b.Fatal(err)
+		}
+		go func() { _, _ = io.Copy(io.Discard, report) }() // until it ends
+		const settle, watched = time.Minute, 5 * time.Minute
+		time.Sleep(settle)
+		before := timeOfProcess(b, cmd.Process.Pid)
+		time.Sleep(watched)
+		b.ReportMetric(100*(timeOfProcess(b, cmd.Process.Pid)-before).Seconds()/watched.Seconds(), "%-of-a-core")
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+	}
+}
+
+// timeOfProcess returns what a process has used, proc(5).
+func timeOfProcess(b *testing.B, pid int) time.Duration {
+	b.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(after)
+	var ticks time.Duration
+	for _, field := range fields[11:13] { // user and system
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ticks += time.Duration(n)
+	}
+	return ticks * time.Second / 100 // USER_HZ
 }
 
 // A nodeRecording is what the nodes of a lab replied, and the lab's databases.

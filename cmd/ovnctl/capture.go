@@ -46,10 +46,14 @@ their files, others in pieces with pauses, so that other clients are not held
 up.
 
 A capture that was cut short holds what had been read by then.
+
+With --offline it copies a capture, or one moment of a record (DIR@09:12).
+--redact redacts the copy.
 ` + exitStatusHelp,
 		Example: `  ovnctl capture --node-exec 'ssh {hostname}'
   ovnctl capture before.tar.zst
   ovnctl --offline before.tar.zst doctor
+  ovnctl capture --offline /var/lib/ovnctl/record@09:12 --redact case.tar.zst
   ssh node1 ovnctl capture - > node1.tar.zst`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
@@ -70,8 +74,8 @@ A capture that was cut short holds what had been read by then.
 }
 
 func (o *captureOptions) check() error {
-	if o.offline != "" {
-		return errors.New("capture reads a live deployment and --offline names saved data: give one of the two")
+	if o.offline != "" && cluster.LogicalFlows(o.flows) != cluster.AllFlows {
+		return errors.New("--logical-flows chooses what is read of a live deployment, and --offline names saved data: leave one out")
 	}
 	if o.record != "" {
 		return errors.New("--record saves what a command asks; capture saves everything: leave --record out")
@@ -98,7 +102,24 @@ func (o *captureOptions) run(ctx context.Context, args []string) (err error) {
 	if name == "-" && (format != "text" || o.onTerminal()) {
 		return usageError{errors.New("the capture itself goes to standard output with -: send it to a file, without -o\nhint: ovnctl capture FILE")}
 	}
-	c, err := o.openBroken(ctx)
+	write := o.write
+	var c *cluster.Cluster
+	switch {
+	case o.offline != "":
+		tree, terr := o.openSaved(ctx)
+		if terr != nil {
+			return terr
+		}
+		write = func(_ context.Context, _ *cluster.Cluster, out io.Writer) (archive.Index, error) {
+			return o.copy(tree, out)
+		}
+		c, err = o.openWith(ctx, cluster.Config{Saved: tree})
+	case o.redact:
+		write = o.writeRedacted
+		fallthrough
+	default:
+		c, err = o.openBroken(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -106,10 +127,6 @@ func (o *captureOptions) run(ctx context.Context, args []string) (err error) {
 	out, err := o.create(name, o.force)
 	if err != nil {
 		return usageError{err}
-	}
-	write := o.write
-	if o.redact {
-		write = o.writeRedacted
 	}
 	index, err := write(ctx, c, out)
 	if err = cmp.Or(err, out.Close()); err != nil {
@@ -122,6 +139,7 @@ func (o *captureOptions) run(ctx context.Context, args []string) (err error) {
 		return o.captureVerdict(c, index)
 	}
 	result := newCaptureResult(c, name, index)
+	result.copied = o.offline != ""
 	if format == "text" {
 		_, err = io.WriteString(o.stdout, result.text())
 	} else {
@@ -168,11 +186,35 @@ func (o *captureOptions) writeRedacted(ctx context.Context, c *cluster.Cluster, 
 		return archive.Index{}, err
 	}
 	defer tree.Close() //nolint:errcheck // only read
+	return o.copy(tree, out)
+}
+
+// openSaved opens what --offline names, which must be a capture or a moment of a record.
+func (o *captureOptions) openSaved(ctx context.Context) (*archive.Tree, error) {
+	tree, err := o.saved(ctx)
+	if err == nil && tree == nil {
+		if tree, err = archive.Open(ctx, o.offline); err != nil {
+			err = unknownError{err}
+		}
+	}
+	if err == nil && tree.Index() == nil {
+		_ = tree.Close()
+		err = usageError{fmt.Errorf("%s is neither a capture nor a record: only those can be copied", o.offline)}
+	}
+	return tree, err
+}
+
+// copy writes what a capture holds, redacted if that is asked for.
+func (o *captureOptions) copy(tree *archive.Tree, out io.Writer) (archive.Index, error) {
 	w, err := archive.NewWriter(out, version, o.maxSize)
 	if err != nil {
 		return archive.Index{}, err
 	}
-	err = anonymize.New().Rewrite(tree, w)
+	if o.redact {
+		err = anonymize.New().Rewrite(tree, w)
+	} else {
+		err = w.Copy(tree)
+	}
 	index, cerr := w.Close()
 	return index, cmp.Or(err, cerr)
 }

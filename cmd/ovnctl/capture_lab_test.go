@@ -298,7 +298,7 @@ func TestCaptureUsage(t *testing.T) {
 		want string
 	}{
 		{[]string{"--logical-flows", "some"}, "expected all, local or none"},
-		{[]string{"--offline", dir}, "give one of the two"},
+		{[]string{"--offline", dir}, "neither a capture nor a record"},
 		{[]string{"--record", dir}, "leave --record out"},
 		{[]string{"-", "-o", "json"}, "without -o"},
 		{[]string{"a", "b"}, "capture [FILE]"},

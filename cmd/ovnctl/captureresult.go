@@ -22,6 +22,8 @@ type captureResult struct {
 	LogicalFlows int `json:"logicalFlows"`
 	// Failed lists reads that got no reply.
 	Failed []captureFailure `json:"failed"`
+
+	copied bool // from saved data: nobody counted its rows
 }
 
 // A captureFailure is something a capture lacks, and why.
@@ -88,7 +90,11 @@ func whyFailed(failed []captureFailure) []string {
 // text returns the result for people.
 func (doc captureResult) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s: %d answers of %s, %d logical flows\n", render.Clean(doc.File), bytesText(doc.Size), doc.Files, nodesText(doc.Nodes), doc.LogicalFlows)
+	fmt.Fprintf(&b, "%s  %s: %d answers of %s", render.Clean(doc.File), bytesText(doc.Size), doc.Files, nodesText(doc.Nodes))
+	if !doc.copied {
+		fmt.Fprintf(&b, ", %d logical flows", doc.LogicalFlows)
+	}
+	b.WriteByte('\n')
 	for i, r := range whyFailed(doc.Failed) {
 		if i == mostReasons {
 			fmt.Fprintf(&b, "  and more: see index.json in the capture\n")

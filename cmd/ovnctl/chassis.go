@@ -101,7 +101,7 @@ func nodeProblem(c *cluster.Cluster, n *cluster.Node) error {
 			return errors.New(problemText(p))
 		}
 	}
-	return fmt.Errorf("node %s was not read\nhint: run ovnctl there, or give --node-exec 'PREFIX {hostname}'", render.Clean(n.Name))
+	return fmt.Errorf("node %s was not read\nhint: run ovnctl there, or give --via ssh or --node-exec 'PREFIX {hostname}'", render.Clean(n.Name))
 }
 
 // zoneOf returns a node's zone, or the only one; nil if unknown.

@@ -25,16 +25,18 @@ type compareOptions struct {
 	only    []string
 	all     bool
 	verbose bool
+	path    bool
+	packet  *traceOptions // for path
 }
 
 func newCompare(root *options) *cobra.Command {
-	o := &compareOptions{options: root}
+	o := &compareOptions{options: root, packet: &traceOptions{options: root}}
 	var groups []string
 	for _, g := range compare.Groups {
 		groups = append(groups, string(g))
 	}
 	cmd := &cobra.Command{
-		Use:   "compare A B",
+		Use:   "compare A B [--path FROM TO]",
 		Short: "Show what differs between two states, of which either may be live",
 		Long: `compare shows what differs between A and B, the later one: chassis, releases,
 bridges and addresses of the nodes, where ports are bound, the configuration,
@@ -45,19 +47,36 @@ or the word live (./live is a file of that name).
 Rows that were re-created are matched by name. What changes all the time, such
 as counters and timestamps, is left out unless --all is given. What was not read
 on one side is listed, and is not a difference.
+
+--path FROM TO compares what becomes of one packet, where its paths diverge and
+which differences are behind it; the packet is given as for ovnctl trace.
 ` + exitStatusHelp,
 		Example: `  ovnctl compare yesterday.tar.zst live --node-exec 'ssh {hostname}'
   ovnctl compare before.tar.zst after.tar.zst
   ovnctl compare before.tar.zst live --only configuration,bindings -o md
-  ovnctl compare before.tar.zst after.tar.zst --only openflow -o wide`,
-		Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1]) },
+  ovnctl compare before.tar.zst after.tar.zst --only openflow -o wide
+  ovnctl compare record@09:12 record@09:20 --path shop/client shop/web-2`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.path {
+				return cobra.ExactArgs(4)(cmd, args)
+			}
+			return cobra.ExactArgs(2)(cmd, args)
+		},
+		ValidArgsFunction: o.complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.path {
+				return o.runPath(cmd.Context(), args)
+			}
+			return o.run(cmd.Context(), args[0], args[1])
+		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringSliceVar(&o.only, "only", nil, "only these `groups`, comma separated: "+strings.Join(groups, ", "))
 	f.BoolVar(&o.all, "all", false, "also compare counters, timestamps and every flow")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "rows as the databases have them, instead of the words of the CMS: -o wide")
+	f.BoolVar(&o.path, "path", false, "compare the paths of a packet, FROM and TO")
+	o.packet.addPacket(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(groups, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -101,15 +120,18 @@ func (o *compareOptions) run(ctx context.Context, pathA, pathB string) (err erro
 		A:        side(pathA, a.Source(), nil), B: side(pathB, b.Source(), nil),
 		Comparison: *result,
 	}
-	var drawn *topology.Topology
-	if format == "svg" {
-		g, err := topology.Load(ctx, b)
-		if err != nil {
-			return unknownError{err}
+	view := render.CompareView{Page: optionsB.pageOf(b, "Two states")}
+	if format == "html" {
+		if view.Before, err = drawnTopology(ctx, a); err != nil {
+			return err
 		}
-		drawn = &g.Topology
 	}
-	if err := render.Compare(o.stdout, o.style(o.stdout), format, doc, drawn); err != nil {
+	if format == "html" || format == "svg" {
+		if view.After, err = drawnTopology(ctx, b); err != nil {
+			return err
+		}
+	}
+	if err := render.Compare(o.stdout, o.style(o.stdout), format, doc, view); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	switch {
@@ -119,6 +141,35 @@ func (o *compareOptions) run(ctx context.Context, pathA, pathB string) (err erro
 		return verdict(exitUnknown)
 	}
 	return nil
+}
+
+func drawnTopology(ctx context.Context, c *cluster.Cluster) (*topology.Topology, error) {
+	g, err := topology.Load(ctx, c)
+	if err != nil {
+		return nil, unknownError{err}
+	}
+	return &g.Topology, nil
+}
+
+// runPath compares the paths of a packet in the two states.
+func (o *compareOptions) runPath(ctx context.Context, args []string) error {
+	if o.offline != "" {
+		return usageError{errors.New("compare takes both sources as arguments: leave --offline out")}
+	}
+	return o.packet.runAgainst(ctx, args[0], args[1], o.packet.namespace.name(args[2]), o.packet.namespace.name(args[3]))
+}
+
+// complete offers the moments of records as sources, then the ends of a path.
+func (o *compareOptions) complete(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	switch {
+	case len(args) < 2:
+		return completeOffline(cmd, args, word)
+	case o.path && len(args) < 4:
+		saved := *o.options
+		saved.offline = args[1]
+		return saved.completeNames(cmd, word, topology.Endpoints...)
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
 func side(path string, source cluster.Source, simulated []string) compare.Side {

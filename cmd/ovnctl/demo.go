@@ -9,6 +9,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/demo"
 	"github.com/ovnctl/ovnctl/pkg/document"
+	"github.com/ovnctl/ovnctl/pkg/record"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
@@ -129,8 +130,11 @@ func (d demoDocument) text() string {
 	return b.String()
 }
 
-// completeOffline offers the built-in captures; the shell completes files.
-func completeOffline(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completeOffline offers the built-in captures and the moments of a record; the shell completes files.
+func completeOffline(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if dir, _, ok := strings.Cut(word, "@"); ok && record.Is(dir) {
+		return completeMoments(cmd.Context(), dir, word), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
 	var out []cobra.Completion
 	for _, name := range demo.Names() {
 		if strings.HasPrefix(name, word) {

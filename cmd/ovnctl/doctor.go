@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type doctorOptions struct {
 	*options
 	checks.Selection
 	applyOptions
+	namespace  namespace
 	fix        bool
 	failOn     string
 	allNodes   bool
@@ -39,7 +41,12 @@ type doctorOptions struct {
 	listChecks bool
 	stats      bool
 	watch      watchInterval
+	serve      listenAddress
+	webConfig  string
 }
+
+// defaultWatch is the longest pause of --watch alone, unless that costs too much.
+const defaultWatch = watchInterval(30 * time.Second)
 
 func newDoctor(root *options) *cobra.Command {
 	o := &doctorOptions{options: root}
@@ -67,6 +74,10 @@ with --fix the one to repair.
 least every so many seconds, and prints what is found and what has cleared. With
 -o json each is a line.
 
+--serve does the same and shows it to Prometheus: /metrics at ADDRESS, which is
+127.0.0.1:9476 unless given, and /healthz and /readyz. --web.config.file sets
+TLS and passwords as for any exporter. With --send each look sends packets, too.
+
 OBJECT restricts it to the path of a pod (NAMESPACE/POD), a node or another
 object that trace takes; two of them, to the path between them.
 
@@ -80,15 +91,17 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
   ovnctl doctor --node-exec 'ssh {hostname}' --all-nodes
   ovnctl doctor --node-exec 'ssh {hostname}' --node node2 --node node3
   ovnctl doctor --watch
+  ovnctl doctor --serve :9476 --watch 15
   ovnctl doctor --fix`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			return cobra.MaximumNArgs(2)(cmd, o.watch.take(cmd, args))
+			return cobra.MaximumNArgs(2)(cmd, o.objects(cmd, args))
 		},
 		ValidArgsFunction: o.complete,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.runThere(cmd, o.watch.take(cmd, args)) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.runThere(cmd, o.objects(cmd, args)) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
+	o.namespace.addFlag(f)
 	f.StringSliceVar(&o.Only, "only", nil, "run only these `checks`")
 	f.StringSliceVar(&o.Skip, "skip", nil, "do not run these `checks`")
 	f.StringSliceVar(&o.Categories, "category", nil, "run only the checks of these `categories`")
@@ -99,13 +112,17 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 	f.StringArrayVar(&o.nodes, "node", nil, "read this `node` alone; may be repeated. With --fix, repair it there")
 	f.IntVar(&o.parallel, "parallel", 32, "with --all-nodes or --node, read this `many` nodes at a time")
 	f.Var(&o.watch, "watch", "check again when something changes, at least every so many `seconds`, until interrupted")
-	f.Lookup("watch").NoOptDefVal = "30"
+	f.Lookup("watch").NoOptDefVal = strconv.Itoa(int(time.Duration(defaultWatch).Seconds()))
+	f.Var(&o.serve, "serve", "do so, and serve metrics for Prometheus at this `address`")
+	f.Lookup("serve").NoOptDefVal = "127.0.0.1:9476"
+	f.StringVar(&o.webConfig, "web.config.file", "", "with --serve, `file` with TLS and passwords, as exporters of Prometheus read it")
 	f.BoolVar(&o.listChecks, "list-checks", false, "list the checks")
 	f.BoolVar(&o.stats, "stats", false, "also show what was read, and how long each read took")
 	f.BoolVar(&o.fix, "fix", false, "offer the repairs of what is found: show each plan, and ask")
 	o.applyOptions.addFlags(f)
-	for _, name := range []string{"fix", "send", "list-checks", "stats"} {
+	for _, name := range []string{"fix", "list-checks", "stats"} {
 		cmd.MarkFlagsMutuallyExclusive("watch", name)
+		cmd.MarkFlagsMutuallyExclusive("serve", name)
 	}
 	names := func(of func() []string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -117,9 +134,15 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 	}
 	_ = cmd.RegisterFlagCompletionFunc("node", o.completeNodes)
 	_ = cmd.RegisterFlagCompletionFunc("category", names(checks.Categories))
+	_ = cmd.RegisterFlagCompletionFunc("serve", completeWords("127.0.0.1:9476", ":9476"))
 	_ = cmd.RegisterFlagCompletionFunc("max-risk", completeRisks)
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", completeWords(string(doctor.Error), string(doctor.Warning), "never"))
 	return cmd
+}
+
+// objects returns the arguments without the values of flags that may stand alone.
+func (o *doctorOptions) objects(cmd *cobra.Command, args []string) []string {
+	return o.namespace.names(o.watch.take(cmd, o.serve.take(cmd, args)))
 }
 
 // runThere runs doctor, with --fix on the node that --node names.
@@ -173,13 +196,24 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 	if o.send && o.offline != "" {
 		return usageError{errors.New("--send needs running nodes and --offline reads a capture: give one of the two")}
 	}
+	if err := o.checkServe(); err != nil {
+		return usageError{err}
+	}
 	if o.watch > 0 && (o.offline != "" || format != "table" && format != "short" && format != "json") {
 		return usageError{errors.New("--watch needs a live deployment, and prints table, short or json")}
+	}
+	var export exporter
+	if o.serve != "" { // before what takes time
+		var end func(*error)
+		if export, end, err = o.export(ctx); err != nil {
+			return err
+		}
+		defer end(&err)
 	}
 	// What is read is kept until the end: collecting garbage meanwhile costs a sixth of the time and finds little.
 	// --memory still applies.
 	debug.SetGCPercent(400)
-	if o.allNodes { // of many nodes it is much: then it is collected as it grows, and the limit is that of --memory
+	if o.allNodes || o.watch > 0 { // of many nodes it is much: then it is collected as it grows, and the limit is that of --memory
 		debug.SetGCPercent(50)
 		debug.SetMemoryLimit(o.memory)
 	}
@@ -187,7 +221,7 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	e := &examination{doctorOptions: o, c: c, checks: checks, format: format, about: args}
+	e := &examination{doctorOptions: o, c: c, checks: checks, format: format, about: args, exporter: export}
 	defer func() { o.close(e.c, &err) }()
 	if err := o.inReach(c); err != nil {
 		return usageError{err}
@@ -216,7 +250,7 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 // checkFix validates the flags about repairs.
 func (o *doctorOptions) checkFix() error {
 	if o.fix {
-		if o.output == "md" || o.output == "svg" || o.output == "junit" {
+		if o.output == "md" || o.output == "svg" || o.output == "html" || o.output == "junit" {
 			return fmt.Errorf("--fix prints table, short, json or yaml, not %s", o.output)
 		}
 		return o.applyOptions.check(o.options)
@@ -249,11 +283,11 @@ func (o *doctorOptions) inReach(c *cluster.Cluster) error {
 			}
 			return fmt.Errorf("not found: node %q\nhint: the nodes are %s", name, render.Clean(doctor.AtMost(names, 20)))
 		case n != nil && n.Far() && o.offline == "" && o.way == nil:
-			return fmt.Errorf("node %s is another host\nhint: give --node-exec 'PREFIX {hostname}' to reach it, or run ovnctl there", render.Clean(name))
+			return fmt.Errorf("node %s is another host\nhint: give --via ssh or --node-exec 'PREFIX {hostname}' to reach it, or run ovnctl there", render.Clean(name))
 		}
 	}
 	if o.allNodes && o.offline == "" && o.way == nil && slices.ContainsFunc(c.Hosts, func(n *cluster.Node) bool { return n.Far() && !n.VTEP() }) {
-		return errors.New("--all-nodes: nothing says how to reach the other nodes\nhint: give --node-exec 'PREFIX {hostname}', such as 'ssh {hostname}'")
+		return errors.New("--all-nodes: nothing says how to reach the other nodes\nhint: give --via ssh, or --node-exec 'PREFIX {hostname}' with another command")
 	}
 	return nil
 }
@@ -280,6 +314,8 @@ type examination struct {
 	scope  *doctor.Scope // nil for everything
 	format string
 	about  []string // names that define scope
+
+	exporter exporter // with --serve
 
 	looked *snapshot.Deployment // latest snapshot
 	named  []string             // hosts that it began with
@@ -371,14 +407,21 @@ func (e *examination) sendTunnels(ctx context.Context) ([]*doctor.Check, error) 
 	defer show.clear()
 	var err error
 	if e.mesh, err = probe.Tunnels(ctx, e.c); err != nil {
+		if e.exporter != nil { // the other checks are wanted all the same
+			fmt.Fprintf(e.stderr, "ovnctl: no packets sent: %s\n", render.CleanLines(err.Error()))
+			return e.checks, nil
+		}
 		return nil, unknownError{err}
 	}
 	return checks.Sent(e.checks, e.mesh), nil
 }
 
+// drawn reports whether the map is shown.
+func (e *examination) drawn() bool { return e.format == "svg" || e.format == "html" }
+
 // print writes a report, and in a document the repairs made.
 func (e *examination) print(ctx context.Context, report doctor.Report, fixed []fixes.Fix) error {
-	if e.machine() || e.format == "junit" || e.format == "svg" {
+	if e.machine() || e.format == "junit" || e.drawn() {
 		e.warn(e.c)
 	}
 	problems := problemTexts(e.c)
@@ -394,12 +437,12 @@ func (e *examination) print(ctx context.Context, report doctor.Report, fixed []f
 		doc.Stats = &doctor.Stats{Took: e.took, Reads: e.looked.Reads()}
 	}
 	view := render.DoctorView{About: strings.Join(e.about, " and "), Unread: append(problems, e.farNodes(e.looked)...), Sources: sources(e.c), Next: e.next(report), Command: e.fixCommand, Saved: e.offline != ""}
-	if e.format == "svg" {
-		g, err := topology.Load(ctx, e.c)
-		if err != nil {
-			return unknownError{err}
+	if e.drawn() {
+		view.Page = e.pageOf(e.c, "Findings")
+		var err error
+		if view.Map, err = drawnTopology(ctx, e.c); err != nil {
+			return err
 		}
-		view.Map = &g.Topology
 	}
 	if err := render.Doctor(e.stdout, e.style(e.stdout), e.format, doc, view); err != nil {
 		return fmt.Errorf("standard output: %w", err)

@@ -90,8 +90,8 @@ func TestAllNodes(t *testing.T) {
 			says string
 		}{
 			{append(way, "doctor", "--node", "node9"), "the nodes are node1, node2, node3"},
-			{[]string{"doctor", "--node", "node2"}, "give --node-exec"},
-			{[]string{"doctor", "--all-nodes"}, "give --node-exec"},
+			{[]string{"doctor", "--node", "node2"}, "give --via ssh"},
+			{[]string{"doctor", "--all-nodes"}, "give --via ssh"},
 		} {
 			if got := n.ovnctl(t, test.args...); got.code != exitUsage || !strings.Contains(string(got.stderr), test.says) {
 				t.Errorf("%v: exit %d, want %d with %q:\n%s", test.args, got.code, exitUsage, test.says, got.stderr)

@@ -6,8 +6,10 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/render"
@@ -36,57 +38,114 @@ type standingFinding struct {
 	since time.Time
 }
 
+// An exporter shows to others what doctor --serve sees.
+type exporter interface {
+	Event(watch.Event)
+	Failed() // a look has ended with an error
+	// saw is told of a look that is over, and of all findings that have not cleared.
+	saw(e *examination, began time.Time, report doctor.Report, standing []doctor.Finding)
+}
+
 // keepExamining runs the checks again and again, and prints which findings appear and clear.
 func (e *examination) keepExamining(ctx context.Context) error {
-	report, err := e.examine(ctx)
-	if err != nil {
-		return err
-	}
-	standing := map[doctor.ID]standingFinding{}
-	if e.machine() {
-		err = e.compare(standing, report)
-	} else {
-		for _, f := range faults(report.Findings) {
-			standing[f.ID()] = standingFinding{f, time.Now()}
+	followed := e.c
+	defer func() {
+		if e.c != followed {
+			_ = followed.Close()
 		}
-		err = e.print(ctx, report, nil)
+	}()
+	standing := map[doctor.ID]standingFinding{}
+	look := func(ctx context.Context, tell func(*examination, doctor.Report) error) error {
+		again, began := e.anew(ctx), time.Now()
+		report, err := again.examine(ctx)
+		switch {
+		case err != nil && (e.exporter == nil || ctx.Err() != nil):
+			return err
+		case err != nil:
+			e.exporter.Failed()
+			fmt.Fprintf(e.stderr, "ovnctl: %s\n", render.CleanLines(err.Error()))
+			return nil
+		}
+		if err := tell(again, report); err != nil {
+			return err
+		}
+		if e.exporter != nil {
+			var all []doctor.Finding
+			for _, f := range standing {
+				all = append(all, f.Finding)
+			}
+			e.exporter.saw(again, began, report, all)
+		}
+		return nil
 	}
-	if err != nil {
+	compare := func(again *examination, report doctor.Report) error { return again.compare(standing, report) }
+	first := compare
+	if !e.machine() && e.exporter == nil {
+		first = func(again *examination, report doctor.Report) error {
+			for _, f := range report.Faults() {
+				standing[f.ID()] = standingFinding{f, time.Now()}
+			}
+			return again.print(ctx, report, nil)
+		}
+	}
+	if err := look(ctx, first); err != nil {
 		return err
 	}
 	// What only the nodes know changes without a word: it is looked at now and then.
-	l := lookout{pause: time.Duration(e.watch), after: time.Second, share: 10}
-	return e.keep(ctx, e.c, l, func(watch.Event) {}, func(ctx context.Context) error {
-		again := *e
-		again.c = e.c.Again()
-		if scope, err := e.doctorOptions.scope(ctx, again.c, e.about); err == nil { // else its objects are gone: the old one finds that
-			again.scope = scope
+	l := lookout{pause: time.Duration(e.watch), after: time.Second, share: 10, cheap: e.watch == defaultWatch && e.exporter == nil}
+	note := func(watch.Event) {}
+	var moved atomic.Bool // nodes have come or gone
+	if e.exporter != nil {
+		l.share = 2 // most of a look is waiting, and an alert should not
+		note = e.exporter.Event
+	}
+	opened := time.Now()
+	return e.keep(ctx, followed, l, func(ev watch.Event) {
+		if ev.Kind == watch.Chassis && ev.Action != "silent" && ev.Action != "caught-up" {
+			moved.Store(true)
 		}
-		report, err := again.examine(ctx)
-		if err != nil {
-			return err
+		note(ev)
+	}, func(ctx context.Context) error {
+		if moved.Swap(false) || len(e.c.Problems) > 0 && time.Since(opened) > reopenAfter {
+			e.reopen(ctx, followed)
+			opened = time.Now()
 		}
-		return e.compare(standing, report)
+		return look(ctx, compare)
 	})
 }
 
-// faults returns all faults among findings, each before its consequences.
-func faults(findings []doctor.Finding) []doctor.Finding {
-	var all []doctor.Finding
-	for _, f := range findings {
-		if f.Result.Fault() {
-			all = append(all, f)
-		}
-		all = append(all, faults(f.Consequences)...)
+// reopenAfter is how long what could not be opened is left alone.
+const reopenAfter = time.Minute
+
+// reopen finds the deployment anew: an open one has the nodes that there were. If it cannot be found, the old one shows why.
+func (e *examination) reopen(ctx context.Context, followed *cluster.Cluster) {
+	c, err := e.openToFix(ctx)
+	if err != nil {
+		return
 	}
-	return all
+	e.choose(c)
+	if e.c != followed {
+		_ = e.c.Close()
+	}
+	e.c = c
+}
+
+// anew returns the examination of the deployment as it is now. Nodes that an earlier one did not reach are tried again.
+func (e *examination) anew(ctx context.Context) *examination {
+	again := *e
+	again.c = e.c.Again()
+	again.c.Problems, again.c.Notes = slices.Clone(e.c.Problems), e.c.Notes
+	if scope, err := e.doctorOptions.scope(ctx, again.c, e.about); err == nil { // else its objects are gone: the old one finds that
+		again.scope = scope
+	}
+	return &again
 }
 
 // compare prints what a report has that was not standing, and what it has no more.
 func (e *examination) compare(standing map[doctor.ID]standingFinding, report doctor.Report) error {
 	now := time.Now()
 	found := map[doctor.ID]bool{}
-	for _, f := range faults(report.Findings) {
+	for _, f := range report.Faults() {
 		found[f.ID()] = true
 		if _, ok := standing[f.ID()]; ok {
 			continue
@@ -102,9 +161,11 @@ func (e *examination) compare(standing map[doctor.ID]standingFinding, report doc
 			undecided[f.Check] = true
 		}
 	}
+	unread := e.unread()
+	unseen := func(node string) bool { return slices.Contains(unread, node) }
 	var gone []standingFinding
 	for id, s := range standing {
-		if !found[id] && !undecided[s.Check] { // what cannot be decided now has not cleared
+		if !found[id] && !undecided[s.Check] && !slices.ContainsFunc(s.Nodes(), unseen) { // what cannot be decided now has not cleared
 			delete(standing, id)
 			gone = append(gone, s)
 		}
@@ -116,6 +177,22 @@ func (e *examination) compare(standing map[doctor.ID]standingFinding, report doc
 		}
 	}
 	return nil
+}
+
+// unread returns the names of the nodes that the examination could not reach.
+func (e *examination) unread() []string {
+	var names []string
+	for _, p := range e.c.Problems {
+		if p.Node != "" && e.looked.Host(p.Node) == nil {
+			names = append(names, p.Node)
+		}
+	}
+	if e.way != nil {
+		for _, n := range e.looked.Far {
+			names = append(names, n.Name)
+		}
+	}
+	return names
 }
 
 // tell prints what became of a finding.

@@ -111,16 +111,21 @@ func number(text string) bool {
 	return err == nil
 }
 
-// complete offers sort orders, ports and pods.
+// complete offers sort orders, stages, ports and pods.
 func (o *flowsOptions) complete(cmd *cobra.Command) {
 	for name, f := range map[string]cobra.CompletionFunc{
-		"sort": completeWords(flowtable.Orders()...),
+		"sort": completeWords(flowtable.Orders()...), "stage": completeStages,
 		"port": o.completePorts(topology.KindPort, topology.KindRPort), "pod": o.completePorts(topology.KindPod),
 	} {
 		if err := cmd.RegisterFlagCompletionFunc(name, f); err != nil {
 			panic(err) // the flag is added above
 		}
 	}
+}
+
+// completeStages offers stages and tables. They are listed when asked for, not at each start.
+func completeStages(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return decode.Stages(), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (o *flowsOptions) completePorts(kinds ...topology.Kind) cobra.CompletionFunc {
@@ -193,7 +198,7 @@ func (o *flowsOptions) noNode(c *cluster.Cluster) error {
 		return unknownError{errors.New(problemText(c.Problems[i]))}
 	}
 	if len(names) == 0 {
-		return unknownError{errors.New("no Open vSwitch found on this host\nhint: run ovnctl on a node, or give --node and --node-exec")}
+		return unknownError{errors.New("no Open vSwitch found on this host\nhint: run ovnctl on a node, or give --node, and --via ssh or --node-exec")}
 	}
 	return usageError{fmt.Errorf("which node? this host is not one\nhint: give --node, one of %s", render.Clean(strings.Join(names, ", ")))}
 }

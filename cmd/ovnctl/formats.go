@@ -11,7 +11,7 @@ import (
 
 // Formats of commands whose texts are not of package render, the default first.
 var (
-	traceFormats  = []string{"tree", "json", "yaml", "md", "svg"}
+	traceFormats  = []string{"tree", "json", "yaml", "md", "svg", "html"}
 	listedFormats = []string{"tree", "json", "yaml", "md"} // of a microflow or a bridge's tables, and of two traces
 	flowsFormats  = []string{"table", "wide", "json", "yaml"}
 	textFormats   = []string{"text", "json", "yaml"}

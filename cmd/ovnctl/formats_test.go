@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ovnctl/ovnctl/pkg/decode"
 )
 
 // What completion offers after -o is what the command takes: it lists that where it is given something else.
@@ -51,9 +53,10 @@ func TestOutputFormats(t *testing.T) {
 
 func TestValueCompletion(t *testing.T) {
 	for args, want := range map[string]string{
-		"topology show -o":                    "tree table wide json yaml md svg dot mermaid",
+		"topology show -o":                    "tree table wide json yaml md svg html dot mermaid",
 		"get pods -o":                         "table wide name json yaml md jsonpath= custom-columns=",
 		"--color":                             "auto always never",
+		"flows --stage":                       strings.Join(decode.Stages(), " "),
 		"doctor --max-risk":                   "low medium high",
 		"fix --max-risk":                      "low medium high",
 		"doctor --fail-on":                    "error warning never",

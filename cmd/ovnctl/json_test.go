@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/blame"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/compare"
 	"github.com/ovnctl/ovnctl/pkg/decode/text"
@@ -37,7 +38,7 @@ func TestJSONDocumented(t *testing.T) {
 			}](), "Flows": reflect.TypeFor[flowtable.FlowsDocument](), "Megaflows": reflect.TypeFor[flowtable.MegaflowsDocument](),
 			"Report": reflect.TypeFor[doctor.Document](), "Fix": reflect.TypeFor[fixes.Document](), "Repairs": reflect.TypeFor[fixes.RepairsDocument](),
 			"Journal": reflect.TypeFor[fixes.JournalDocument](), "Capture": reflect.TypeFor[archive.Index](), "CaptureResult": reflect.TypeFor[captureResult](),
-			"Comparison": reflect.TypeFor[compare.Document](), "Ways": reflect.TypeFor[compare.PathsDocument](), "Demo": reflect.TypeFor[demoDocument](), "Versions": reflect.TypeFor[versionDocument](), "Event": reflect.TypeFor[eventDocument](), "FindingChange": reflect.TypeFor[findingChange](), "Explanation": reflect.TypeFor[explanation](),
+			"Comparison": reflect.TypeFor[compare.Document](), "Ways": reflect.TypeFor[compare.PathsDocument](), "Blame": reflect.TypeFor[blame.Document](), "Record": reflect.TypeFor[recordDocument](), "Demo": reflect.TypeFor[demoDocument](), "Versions": reflect.TypeFor[versionDocument](), "Event": reflect.TypeFor[eventDocument](), "FindingChange": reflect.TypeFor[findingChange](), "Explanation": reflect.TypeFor[explanation](),
 		},
 		"flow.md":      {"JSON": reflect.TypeFor[flowDocument]()},
 		"microflow.md": {"JSON": reflect.TypeFor[microflowDocument]()},

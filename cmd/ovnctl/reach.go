@@ -22,6 +22,7 @@ import (
 
 type reachOptions struct {
 	*options
+	namespace  namespace
 	from, to   []string
 	tcp, udp   oncePort
 	icmp       bool
@@ -68,11 +69,16 @@ Output formats: ` + strings.Join(render.ReachFormats, ", ") + `.
 				debug.SetMemoryLimit(min(reachMemory, memory.Limit()))
 			}
 			debug.SetGCPercent(reach.GCPercent)
-			return o.run(cmd.Context(), args)
+			if all := string(o.namespace) + "/"; o.namespace != "" && len(args)+len(o.from)+len(o.to) == 0 && o.expect == "" {
+				args = []string{all, all}
+			}
+			o.from, o.to = o.namespace.names(o.from), o.namespace.names(o.to)
+			return o.run(cmd.Context(), o.namespace.names(args))
 		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
+	o.namespace.addFlag(f)
 	f.StringArrayVar(&o.from, "from", nil, "who sends: a `selector`; can be repeated")
 	f.StringArrayVar(&o.to, "to", nil, "who receives: a `selector`; can be repeated")
 	f.Var(&o.tcp, "tcp", "a TCP connection to this `port`")
@@ -132,7 +138,7 @@ func (o *reachOptions) run(ctx context.Context, args []string) (err error) {
 		notes = append(notes, "not read, and assumed to carry packets: "+strings.Join(n, ", "))
 	}
 	doc := reach.Document{Envelope: document.New("Reach", c.Source(), notes), Result: result}
-	if err := render.Reach(o.stdout, o.style(o.stdout), format, doc, render.ReachView{Notes: notes, Next: o.next(result)}); err != nil {
+	if err := render.Reach(o.stdout, o.style(o.stdout), format, doc, render.ReachView{Notes: notes, Next: o.next(result), Page: o.pageOf(c, "Who can talk to whom")}); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	dark := result.Summary.Pairs > 0 && result.Summary.Unknown == result.Summary.Pairs

@@ -150,11 +150,9 @@ func (o *reportOptions) page(ctx context.Context, c *cluster.Cluster) (*page.Pag
 	source := c.Source()
 	doc := doctor.Document{Envelope: document.New("Report", source, nil), Report: report}
 	view := render.DoctorView{Unread: append(problemTexts(c), e.farNodes(e.looked)...), Command: o.fixCommand, Saved: o.offline != "", Map: &g.Topology}
-	p := &page.Page{
-		Title: cmp.Or(o.title, "Report of "+cmp.Or(o.offline, "a deployment")), Sources: sources(c), Time: source.Time,
-		Notes: slices.Concat(c.Notes, g.Notes, problemTexts(c)), Result: render.FindingsResult(doc, view), Map: render.FindingsMap(doc, view),
-		Findings: render.PageFindings(report, view), Topology: &g.Topology,
-	}
+	p := o.pageOf(c, cmp.Or(o.title, "Report of "+cmp.Or(o.offline, "a deployment")))
+	p.Notes = append(p.Notes, g.Notes...)
+	render.FindingsPage(&p, doc, view)
 	for _, a := range o.paths {
 		path, err := o.path(ctx, c, a)
 		if err != nil {
@@ -165,21 +163,22 @@ func (o *reportOptions) page(ctx context.Context, c *cluster.Cluster) (*page.Pag
 	if o.reach.text != "" {
 		p.Reach, err = o.matrix(ctx, c, g)
 	}
-	return p, err
+	return &p, err
+}
+
+// pageOf returns the head of a page about a deployment.
+func (o *options) pageOf(c *cluster.Cluster, title string) page.Page {
+	return page.Page{Title: title, Sources: sources(c), Time: c.Source().Time, Notes: slices.Concat(c.Notes, problemTexts(c)), Trace: o.sameSource("ovnctl trace")}
 }
 
 // path follows a packet.
 func (o *reportOptions) path(ctx context.Context, c *cluster.Cluster, a asked) (page.Path, error) {
-	t := &traceOptions{options: o.options, tcp: a.tcp, udp: a.udp, sourcePort: defaultSourcePort}
+	t := &traceOptions{options: o.options, tcp: a.tcp, udp: a.udp, sourcePort: defaultSourcePort, evidence: true}
 	followed, notes, err := t.follow(ctx, c, a.from, a.to)
 	if err != nil {
 		return page.Path{}, err
 	}
-	var text strings.Builder
-	if err := render.Trace(&text, render.Style{}, followed, notes, false); err != nil {
-		return page.Path{}, err
-	}
-	return page.Path{Title: a.text, Picture: picture.Trace(followed, notes), Text: text.String()}, nil
+	return render.PagePath(followed, notes), nil
 }
 
 // matrix asks who can talk to whom.

@@ -26,6 +26,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/memory"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/record"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
@@ -143,8 +144,8 @@ var commands = []struct {
 	builders []builder
 }{
 	{"What is there, and where packets go:", []builder{{"topology", newTopology}, {"get", newGet}, {"trace", newTrace}, {"reach", newReach}, {"flows", newFlows}}},
-	{"What is broken:", []builder{{"doctor", newDoctor}, {"fix", newFix}, {"watch", newWatch}}},
-	{"Captures and reports:", []builder{{"capture", newCapture}, {"compare", newCompare}, {"report", newReport}, {"demo", newDemo}}},
+	{"What is broken:", []builder{{"doctor", newDoctor}, {"fix", newFix}, {"watch", newWatch}, {"blame", newBlame}}},
+	{"Captures and reports:", []builder{{"capture", newCapture}, {"compare", newCompare}, {"report", newReport}, {"ui", newUI}, {"demo", newDemo}}},
 	{"What it means:", []builder{{"decode", newDecode}, {"explain", newExplain}}},
 	{"", []builder{{"version", newVersion}, {"probe", newProbe}}},
 }
@@ -188,7 +189,7 @@ sockets itself: it needs no OVS or OVN command-line tools.
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w\nhint: %s", err, flagHint(cmd, err))
+		return fmt.Errorf("%w\nhint: %s", flagError(err), flagHint(cmd, err))
 	})
 	o.addFlags(root.PersistentFlags())
 	for _, group := range commands {
@@ -234,6 +235,26 @@ var otherFlags = map[string]string{
 	"kubeconfig":     "kubectl ovnctl is ovnctl with kubectl's flags; ovnctl itself takes --via kubectl",
 	"l":              "ovnctl get KIND -l KEY=VALUE and ovnctl reach label:KEY=VALUE TO select by label",
 	"selector":       "ovnctl get KIND -l KEY=VALUE and ovnctl reach label:KEY=VALUE TO select by label",
+}
+
+// flagError words what is wrong with a flag's value.
+func flagError(err error) error {
+	var value *pflag.InvalidValueError
+	if !errors.As(err, &value) {
+		return err
+	}
+	why, kind := value.Unwrap(), value.GetFlag().Value.Type()
+	switch {
+	case errors.Is(why, strconv.ErrRange):
+		why = errors.New("it is out of range")
+	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"):
+		why = errors.New("expected a whole number")
+	case kind == "bool":
+		why = errors.New("expected true or false")
+	case kind == "duration":
+		why = errors.New("expected a time, as 90s or 5m")
+	}
+	return fmt.Errorf("--%s %q: %w", value.GetFlag().Name, value.GetValue(), why)
 }
 
 // flagHint returns the hint for a flag that was not understood.
@@ -289,7 +310,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.tls.CACert, "ca-cert", "C", "", "CA certificate `file` for ssl remotes")
 	f.StringVar(&o.tls.ServerName, "ssl-server-name", "", "also check that the server's certificate is for this `name`")
 	f.BoolVar(&o.noLeaderOnly, "no-leader-only", false, "accept any member of a RAFT cluster without looking for the leader first")
-	f.StringVar(&o.offline, "offline", "", "read a capture, archive, directory or database file at this `path` instead of a live deployment; demo is one in the program, see ovnctl demo")
+	f.StringVar(&o.offline, "offline", "", "read a capture, archive, directory, database file or record at this `path` instead of a live deployment; of a record DIR@09:12 or DIR@-15m; demo is one in the program, see ovnctl demo")
 	f.StringVar(&o.nodeExec, "node-exec", "", "command `prefix` that runs a command on another node, as 'ssh {hostname}'")
 	f.StringVar(&o.via, "via", "", "ready `way` to other nodes: "+strings.Join(presetNames(), ", "))
 	o.kubernetes.addFlags(f)
@@ -416,18 +437,34 @@ func (o *options) openWith(ctx context.Context, config cluster.Config) (*cluster
 	config.NB, config.SB, config.OVS, config.TLS, config.NoLeaderOnly = o.nb, o.sb, o.ovs, o.tls, o.noLeaderOnly
 	config.Offline, config.Way, config.HostRoot, config.Timeout, config.Record = o.offline, o.way, o.hostRoot, o.timeout, o.record
 	config.MaxReply = o.maxReply
-	if saved, ok := demo.Capture(o.offline); ok {
-		tree, err := archive.Read(ctx, o.offline, bytes.NewReader(saved))
+	if config.Saved == nil {
+		saved, err := o.saved(ctx)
 		if err != nil {
-			return nil, unknownError{err}
+			return nil, err
 		}
-		config.Saved = tree
+		config.Saved = saved
 	}
 	c, err := cluster.Open(ctx, config)
 	if err != nil {
 		return nil, unknownError{err}
 	}
 	return c, nil
+}
+
+// saved opens what --offline names if only this program knows the name: a built-in capture, or a moment of a record; nil if it
+// is the path of something else.
+func (o *options) saved(ctx context.Context) (*archive.Tree, error) {
+	if saved, ok := demo.Capture(o.offline); ok {
+		tree, err := archive.Read(ctx, o.offline, bytes.NewReader(saved))
+		if err != nil {
+			return nil, unknownError{err}
+		}
+		return tree, nil
+	}
+	if dir, moment, ok := record.Split(o.offline); ok {
+		return openMoment(ctx, dir, moment)
+	}
+	return nil, nil //nolint:nilnil // the path is enough
 }
 
 // fixCommand returns the command of a repair with the flags that name this command's source: it can be run as it is

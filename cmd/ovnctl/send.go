@@ -155,6 +155,7 @@ func newProbe(o *options) *cobra.Command {
 	}
 	listen.Flags().StringSliceVar(&words, "word", nil, "`VALUE/MASK` of four bytes in the packet")
 	listen.Flags().StringArrayVar(&w.Pods, "pod", nil, "also watch the other end of this `link`")
+	listen.Flags().IntSliceVar(&w.Protocols, "protocol", nil, "also watch what kernels deliver of this IP protocol, a `number`")
 	listen.Flags().DurationVar(&w.For, "for", time.Minute, "the longest `time`")
 	var s node.Sending
 	send := &cobra.Command{

@@ -22,6 +22,7 @@ import (
 
 type topologyOptions struct {
 	*options
+	namespace                namespace
 	logical, physical, drawn bool
 }
 
@@ -65,11 +66,12 @@ Output formats: ` + strings.Join(render.TopologyFormats, ", ") + `.
   ovnctl topology show --logical -o dot | dot -Tsvg > network.svg`,
 		ValidArgsFunction: o.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.run(cmd.Context(), args)
+			return o.run(cmd.Context(), o.namespace.names(args))
 		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
+	o.namespace.addFlag(f)
 	f.BoolVar(&o.logical, "logical", false, "leave out chassis, nodes, bridges and tunnels")
 	f.BoolVar(&o.physical, "physical", false, "only chassis, nodes, bridges, tunnels and the ports they hold")
 	f.BoolVar(&o.drawn, "map", false, "draw it in characters: for up to four chassis; -o svg draws any number")
@@ -102,7 +104,7 @@ func (o *topologyOptions) run(ctx context.Context, names []string) (err error) {
 	if o.showCommands {
 		doc.Commands = topologyCommands(g)
 	}
-	view := render.TopologyView{From: sources(c), Notes: append(slices.Clone(g.Notes), notes...), Focus: focus, Labels: g.Labels()}
+	view := render.TopologyView{From: sources(c), Notes: append(slices.Clone(g.Notes), notes...), Focus: focus, Labels: g.Labels(), Page: o.pageOf(c, "Topology")}
 	if format == "md" {
 		view.Notes = doc.Notes // pasted without standard error
 	}

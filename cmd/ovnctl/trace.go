@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/page"
 	"github.com/ovnctl/ovnctl/pkg/picture"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -30,7 +32,9 @@ type traceOptions struct {
 	icmp       bool
 	sourcePort int
 	v4, v6     bool
+	namespace  namespace
 	verbose    bool
+	evidence   bool // for a page: as verbose, of all that is followed
 	logical    bool
 	whyNot     bool
 	backend    backend
@@ -40,6 +44,7 @@ type traceOptions struct {
 	against    string
 	observe    time.Duration
 	watch      watchInterval
+	standing   *trace.Standing // of --watch
 	send       sendOptions
 }
 
@@ -87,25 +92,15 @@ changes, with what changed before. With -o json each trace is a line.
 		},
 		ValidArgsFunction: o.completeEndpoints,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.run(cmd.Context(), args[0], args[1])
+			return o.run(cmd.Context(), o.namespace.name(args[0]), o.namespace.name(args[1]))
 		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Var(&o.tcp, "tcp", "a TCP connection to this `port`")
-	f.Var(&o.udp, "udp", "a UDP datagram to this `port`")
-	f.BoolVar(&o.icmp, "icmp", false, "an echo request (the default)")
-	o.sourcePort = defaultSourcePort
-	f.Var((*port)(&o.sourcePort), "source-port", "the `port` it is sent from")
-	f.BoolVarP(&o.v4, "ipv4", "4", false, "IPv4 where both are possible (the default)")
-	f.BoolVarP(&o.v6, "ipv6", "6", false, "IPv6 where both are possible")
+	o.addPacket(cmd)
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every table, not only what decided")
 	f.BoolVar(&o.logical, "logical", false, "read no node: follow the logical flows only")
 	f.BoolVar(&o.whyNot, "why-not", false, "if it does not arrive, propose the smallest changes that would let it pass")
-	f.Var(&o.backend, "backend", "follow only this backend of a service, as `ADDRESS[:PORT]`")
-	f.Var((*length)(&o.length), "length", "length of the packet in `bytes`, Ethernet header included, for path MTU checks")
-	f.Var((*dscp)(&o.dscp), "dscp", "the packet's differentiated services `codepoint`, 0 to 63, which QoS rules may match")
-	f.StringVar(&o.dns, "dns", "", "the packet is a DNS query for this `name`, which OVN may answer")
 	f.Var((*seconds)(&o.observe), "observe", "watch the counters of the flows on the path for so many `seconds`, and say how far real packets get")
 	cmd.MarkFlagsMutuallyExclusive("observe", "logical")
 	f.Var(&o.watch, "watch", "trace again when something changes, at least every so many `seconds`, until interrupted")
@@ -115,11 +110,28 @@ changes, with what changed before. With -o json each trace is a line.
 	for _, name := range []string{"observe", "send", "against"} {
 		cmd.MarkFlagsMutuallyExclusive("watch", name)
 	}
-	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
-	cmd.MarkFlagsMutuallyExclusive("ipv4", "ipv6")
 	addMicroflow(cmd, root)
 	addFlow(cmd, root)
 	return cmd
+}
+
+// addPacket adds the flags that say which packet is followed.
+func (o *traceOptions) addPacket(cmd *cobra.Command) {
+	f := cmd.Flags()
+	o.namespace.addFlag(f)
+	f.Var(&o.tcp, "tcp", "a TCP connection to this `port`")
+	f.Var(&o.udp, "udp", "a UDP datagram to this `port`")
+	f.BoolVar(&o.icmp, "icmp", false, "an echo request (the default)")
+	o.sourcePort = defaultSourcePort
+	f.Var((*port)(&o.sourcePort), "source-port", "the `port` it is sent from")
+	f.BoolVarP(&o.v4, "ipv4", "4", false, "IPv4 where both are possible (the default)")
+	f.BoolVarP(&o.v6, "ipv6", "6", false, "IPv6 where both are possible")
+	f.Var(&o.backend, "backend", "follow only this backend of a service, as `ADDRESS[:PORT]`")
+	f.Var((*length)(&o.length), "length", "length of the packet in `bytes`, Ethernet header included, for path MTU checks")
+	f.Var((*dscp)(&o.dscp), "dscp", "the packet's differentiated services `codepoint`, 0 to 63, which QoS rules may match")
+	f.StringVar(&o.dns, "dns", "", "the packet is a DNS query for this `name`, which OVN may answer")
+	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
+	cmd.MarkFlagsMutuallyExclusive("ipv4", "ipv6")
 }
 
 func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
@@ -134,7 +146,7 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 		return usageError{err}
 	}
 	if o.against != "" {
-		return o.runAgainst(ctx, from, to)
+		return o.runAgainst(ctx, cmp.Or(o.offline, live), o.against, from, to)
 	}
 	if o.watch > 0 && (o.offline != "" || o.output == "yaml" || o.output == "md") {
 		return usageError{errors.New("--watch needs a live deployment, and prints text or -o json")}
@@ -151,12 +163,10 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.machine() || format == "svg" {
+	if o.machine() || format == "svg" || format == "html" {
 		o.warn(c)
 	}
-	source := c.Source()
-	source.Simulated = t.Simulated
-	if err := o.print(format, source, notes, t); err != nil {
+	if err := o.print(format, c, notes, t); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	if t.Sent != nil {
@@ -230,14 +240,20 @@ func (o *traceOptions) completeEndpoints(cmd *cobra.Command, args []string, word
 	return o.completeNames(cmd, word, topology.Endpoints...)
 }
 
-func (o *traceOptions) print(format string, source any, notes []string, t *journey.Trace) error {
+func (o *traceOptions) print(format string, c *cluster.Cluster, notes []string, t *journey.Trace) error {
 	switch format {
 	case "json", "yaml":
+		source := c.Source()
+		source.Simulated = t.Simulated
 		return render.Write(o.stdout, format, journey.Document{Envelope: document.New("Trace", source, notes), Trace: t})
 	case "md":
 		return render.TraceMarkdown(o.stdout, t, notes, o.verbose)
 	case "svg":
 		return picture.Trace(t, notes).SVG(o.stdout)
+	case "html":
+		p := o.pageOf(c, "Path of a packet")
+		p.Paths = []page.Path{render.PagePath(t, notes)}
+		return p.Write(o.stdout)
 	}
 	return render.Trace(o.stdout, o.style(o.stdout), t, notes, o.verbose)
 }
@@ -247,7 +263,7 @@ func (o *traceOptions) query(from, to string) trace.Query {
 	q := trace.Query{
 		From: from, To: to, Protocol: "icmp", SourcePort: o.sourcePort,
 		Logical: o.logical, Backend: netip.AddrPort(o.backend), Length: o.length, DSCP: o.dscp, Name: o.dns,
-		WhyNot: o.whyNot, Evidence: o.verbose || o.machine(), Observe: o.observe,
+		WhyNot: o.whyNot, Evidence: o.verbose || o.evidence || o.machine() || o.output == "html", Observe: o.observe, Standing: o.standing,
 	}
 	if o.send.size.bytes > 0 {
 		q.Length = o.send.size.bytes + ethernetHeader

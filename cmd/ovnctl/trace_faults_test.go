@@ -239,6 +239,8 @@ func (a faultAsk) onlyHere() faultAsk { a.alone = true; return a }
 
 func (a faultAsk) sometimes() faultAsk { a.rare = true; return a }
 
+func (a faultAsk) on(port int) faultAsk { a.port = port; return a }
+
 func (a faultAsk) then(next string) faultAsk { a.next = next; return a }
 
 func (a faultAsk) with(args ...string) faultAsk { a.args = args; return a }

@@ -278,7 +278,7 @@ func (w *tap) end() {
 // has reports whether the capture has a packet with the mark at a place.
 func (w *tap) has(mark []byte, s journey.Watchpoint) bool {
 	host, link := s.Node, s.Link
-	if s.Kind == journey.AtWorkload {
+	if s.Kind == journey.AtWorkload || s.Kind == journey.AtKernel && s.Port != "" { // no sender here filters what comes in
 		host, link = s.Port, ""
 	}
 	return slices.ContainsFunc(w.frames, func(f tapped) bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/trace"
 	"github.com/ovnctl/ovnctl/pkg/watch"
 )
 
@@ -39,6 +40,7 @@ type pathWatch struct {
 
 // runWatch traces again and again, and prints what changes.
 func (o *traceOptions) runWatch(ctx context.Context, c *cluster.Cluster, from, to string) error {
+	o.standing = &trace.Standing{}
 	p := &pathWatch{traceOptions: o, cluster: c, from: from, to: to}
 	if err := p.look(ctx); err != nil {
 		return err
@@ -84,7 +86,7 @@ func (p *pathWatch) look(ctx context.Context) error {
 		if p.machine() {
 			return p.document(source, notes, t)
 		}
-		return p.print("tree", source, notes, t)
+		return render.Trace(p.stdout, p.style(p.stdout), t, notes, p.verbose)
 	}
 	difference := compare.DiffPaths(before, t, nil)
 	if difference.Same && failed == "" {

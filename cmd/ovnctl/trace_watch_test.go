@@ -76,16 +76,11 @@ func TestTraceWatch(t *testing.T) {
 	if c := <-code; c != exitOK {
 		t.Errorf("exit code %d: %s", c, errs.String())
 	}
-	for args, want := range map[string]string{
+	refused(t, map[string]string{
 		"--offline demo trace a b --watch": "--watch needs a live deployment",
 		"trace a b --watch --observe 2":    "exclude each other",
 		"trace a b c":                      "accepts 2 arg(s), received 3",
 		"trace a b 2":                      "accepts 2 arg(s), received 3",
 		"trace a b --watch 2 -o md":        "prints text or -o json",
-	} {
-		var out, errs strings.Builder
-		if c := run(t.Context(), strings.Fields(args), strings.NewReader(""), &out, &errs); c != exitUsage || !strings.Contains(errs.String(), want) {
-			t.Errorf("%s: exit code %d, %s", args, c, errs.String())
-		}
-	}
+	})
 }

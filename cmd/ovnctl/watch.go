@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/document"
@@ -21,12 +22,14 @@ import (
 
 type watchOptions struct {
 	*options
-	kinds []string
-	end   time.Duration
+	kinds   []string
+	end     time.Duration
+	keeping keeping
+	list    string
 }
 
 func newWatch(root *options) *cobra.Command {
-	o := &watchOptions{options: root}
+	o := &watchOptions{options: root, keeping: keeping{maxSize: 2 << 30, maxAge: 48 * time.Hour, every: time.Minute}}
 	cmd := &cobra.Command{
 		Use:   "watch [OBJECT...]",
 		Short: "Show what is happening, as it happens",
@@ -41,20 +44,36 @@ NAMESPACE/, a port, chassis, load balancer, VIP, rule's owner or address, by its
 name or a pattern as shop/web-*. Events about the databases are always shown.
 
 -o json prints a document per line.
+
+--keep DIR also records: both databases with every change, and what the nodes
+reply, at least once a minute and after changes. Other commands read any moment
+of a record with --offline DIR@09:12, DIR@2026-11-26T09:12:03 or DIR@-15m, and
+ovnctl blame finds when a path broke in it. --list DIR shows what is in one.
 ` + exitStatusHelp,
 		Example: `  ovnctl watch
   ovnctl watch shop/ --for 10m
   ovnctl watch shop/web-1 node2
-  ovnctl watch --kind port,gateway -o json`,
+  ovnctl watch --kind port,gateway -o json
+  ovnctl watch --keep /var/lib/ovnctl/record --max-size 2G --max-age 48h
+  ovnctl watch --list /var/lib/ovnctl/record
+  ovnctl trace shop/client shop/web-1 --offline /var/lib/ovnctl/record@09:12`,
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return o.completeNames(cmd, word, topology.Objects...)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.keeping.check(cmd.Flags()); err != nil {
+				return usageError{err}
+			}
+			return o.run(cmd.Context(), args)
+		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringSliceVar(&o.kinds, "kind", nil, "only events of these `kinds`, comma separated")
 	f.Var((*seconds)(&o.end), "for", "end after this many `seconds`, or a time as 10m")
+	o.keeping.addFlags(f)
+	f.StringVar(&o.list, "list", "", "show what the record in `directory` has, instead")
+	cmd.MarkFlagsMutuallyExclusive("keep", "list")
 	if err := cmd.RegisterFlagCompletionFunc("kind", completeWords(watchKinds()...)); err != nil {
 		panic(err) // the flag is added above
 	}
@@ -100,6 +119,9 @@ func (o *watchOptions) run(ctx context.Context, objects []string) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.list != "" {
+		return o.listRecord(ctx, o.list)
+	}
 	if o.offline != "" {
 		return usageError{errors.New("watch needs a live deployment: a capture does not change\nhint: ovnctl compare shows what differs between two captures")}
 	}
@@ -122,12 +144,21 @@ func (o *watchOptions) run(ctx context.Context, objects []string) (err error) {
 	if format == "json" {
 		show = o.document
 	}
+	kept := func() error { return nil }
+	if o.keeping.dir != "" {
+		if ctx, kept, err = o.startKeeping(ctx, c); err != nil {
+			return err
+		}
+	}
 	failed, err := o.events(ctx, databases, func(e watch.Event) error {
 		if !filter.Match(e) {
 			return nil
 		}
 		return show(e)
 	})
+	if kerr := kept(); err == nil {
+		err = kerr
+	}
 	if err == nil && (failed || len(c.Problems) > 0) {
 		err = verdict(exitUnknown)
 	}
@@ -228,50 +259,79 @@ type lookout struct {
 	pause time.Duration // the longest between two looks
 	after time.Duration // from a change in the databases to the look at what came of it
 	again time.Duration // how long after a change looks go on at that pace: the nodes take time to carry it out
-	share int           // looks take at most one in so many parts of the time, but half of it as long as again says
+	share int           // looks take at most one in so many parts of the time, but two in three as long as again says, and when something changes
+	cheap bool          // while nothing changes, looks take at most a hundredth of a processor, with longer pauses if need be
 }
 
 // keep looks until the context ends. Note is told of the events, also while it looks.
 func (o *options) keep(ctx context.Context, c *cluster.Cluster, l lookout, note func(watch.Event), look func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan time.Time, 1) // of one that is not answered by a look yet
+	news := make(bell, 1)
 	ended := make(chan struct{})
 	defer func() { cancel(); <-ended }()
 	go func() {
 		defer close(ended)
 		_, _ = o.events(ctx, watched(c), func(e watch.Event) error {
 			note(e)
-			select {
-			case events <- e.Time:
-			default:
-			}
+			news.ring(e.Time)
 			return nil
 		})
 	}()
+	return l.run(ctx, news, look)
+}
+
+// processorTime is what this process has used so far, getrusage(2).
+func processorTime() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// A bell has room for the time of one that is not answered by a look yet.
+type bell chan time.Time
+
+func (c bell) ring(t time.Time) {
+	select {
+	case c <- t:
+	default:
+	}
+}
+
+// run looks until the context ends.
+func (l lookout) run(ctx context.Context, news bell, look func(context.Context) error) error {
 	next := time.NewTimer(l.pause)
 	defer next.Stop()
-	var changed, rested time.Time // of the last change; from when on the next look is due
+	var changed, rested time.Time // of the last change; from when on the next look after one is due
 	pending := false
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case changed = <-events:
+		case changed = <-news:
 			if !pending { // a stream of changes must not put off the look
 				pending = true
 				next.Reset(max(l.after, time.Until(rested)))
 			}
 		case <-next.C:
 			pending = false
-			began := time.Now()
+			began, used := time.Now(), processorTime()
 			if err := look(ctx); err != nil && ctx.Err() == nil {
 				return err
 			}
-			rest, wait := time.Since(began)*time.Duration(l.share-1), l.pause
+			took := time.Since(began)
+			rest, wait := took*time.Duration(l.share-1), l.pause
 			if time.Since(changed) < l.again {
-				rest, wait = time.Since(began), min(l.pause, l.after)
+				rest, wait = took/2, min(l.pause, l.after)
 			}
 			rested = time.Now().Add(rest)
+			if l.again > 0 {
+				rested = time.Now().Add(took / 2)
+			}
+			if l.cheap {
+				wait = max(wait, 120*(processorTime()-used)) // the rest is for following the databases
+			}
 			next.Reset(max(wait, rest))
 		}
 	}

@@ -42,6 +42,7 @@ var groups = []group{
 		{paths: []string{"pkg/vswitch"}},
 		{paths: []string{"pkg/replica"}, rule: rule{never: []string{"pkg/nb", "pkg/sb", "pkg/vswitch"}}}, // of whatever rows it is asked for
 		{paths: []string{"pkg/archive"}, rule: rule{never: []string{"pkg/nb", "pkg/sb", "pkg/vswitch"}}},
+		{paths: []string{"pkg/record"}, rule: rule{never: []string{"pkg/nb", "pkg/sb", "pkg/vswitch"}}}, // names and bytes, of whatever rows
 		{paths: []string{"pkg/archive/anonymize"}, rule: rule{never: []string{"pkg/nb", "pkg/sb", "pkg/vswitch"}}},
 		{paths: []string{"pkg/node"}},
 		{paths: []string{"pkg/kube"}},
@@ -74,6 +75,8 @@ var groups = []group{
 		{paths: []string{"pkg/inventory"}, rule: rule{never: []string{"gather"}}}, // of a graph, read by others
 		{paths: []string{"pkg/flowtable"}, rule: rule{never: []string{"gather"}}}, // of dumps, read by others
 		{paths: []string{"pkg/compare"}},
+		{paths: []string{"pkg/vitals"}, rule: readsOnly},
+		{paths: []string{"pkg/blame"}, rule: rule{never: []string{"gather"}}},                  // of answers, found by others
 		{paths: []string{"pkg/watch"}, rule: rule{never: []string{"pkg/node", "pkg/cluster"}}}, // of changes, followed by others
 		{paths: []string{"pkg/fixes"}},
 		{paths: []string{"pkg/fixes/catalog"}, rule: readsOnly}, // plans only
@@ -87,6 +90,8 @@ var groups = []group{
 	{"render", []room{
 		{paths: []string{"pkg/picture"}, rule: rule{never: []string{"pkg/ovsdb", "pkg/archive", "pkg/node", "pkg/cluster"}}}, // likewise
 		{paths: []string{"pkg/page"}, rule: rule{never: []string{"pkg/ovsdb", "pkg/archive", "pkg/node", "pkg/cluster"}}},    // likewise
+		{paths: []string{"pkg/ui"}, rule: rule{never: []string{"pkg/ovsdb", "pkg/archive", "pkg/node", "pkg/cluster"}}},      // likewise
+		{paths: []string{"pkg/metrics"}, rule: rule{never: []string{"pkg/ovsdb", "pkg/archive", "pkg/node", "pkg/cluster"}}}, // likewise
 		{paths: []string{"pkg/render"}, rule: rule{never: []string{"pkg/ovsdb", "pkg/archive", "pkg/node", "pkg/cluster"}}},  // never sees a connection
 	}},
 }
@@ -114,7 +119,7 @@ var libraries = map[string][]string{
 	"github.com/vishvananda/netlink": {"pkg/node", "internal/lab"},
 	"github.com/vishvananda/netns":   {"pkg/node", "internal/lab"},
 	"github.com/mattn/go-runewidth":  {"pkg/picture", "pkg/render"},
-	"github.com/klauspost/compress":  {"pkg/archive", "pkg/decompress", "internal/hostile"},
+	"github.com/klauspost/compress":  {"pkg/archive", "pkg/decompress", "pkg/record", "internal/hostile"},
 	"github.com/ulikunitz/xz":        {"pkg/decompress"},
 	"go.yaml.in/yaml/v3":             {"pkg/render", "pkg/facts"},
 	"k8s.io/client-go/util/jsonpath": {"pkg/render/jsonpath.go"},
@@ -132,6 +137,9 @@ var libraries = map[string][]string{
 	"golang.org/x/sys":               {"cmd/ovnctl", "pkg/node", "internal/lab"},
 
 	"github.com/ovn-kubernetes/libovsdb": {"pkg/replica"},
+
+	"github.com/prometheus/client_golang":    {"pkg/metrics"},
+	"github.com/prometheus/exporter-toolkit": {"cmd/ovnctl/serve.go"},
 }
 
 // testLibraries may be imported by any test, and by packages that are there for

@@ -44,16 +44,20 @@ var beneathFaults = []fault{
 		lost:   []probe{{"shop_client", "shop_web-2", "tcp"}},
 	},
 	{
+		// Each datagram from a port of its own: where a connection of a ping goes on after so long, ovs-vswitchd 3.1.0 may end
+		// by an assertion of its conntrack.
 		check: "tunnel-path-blocked", name: "with a second look", on: "node1",
-		how: "ovs-ofctl mod-port br-ex eth0 no-receive",
+		how: "ovs-ofctl add-flow br-ex priority=1000,udp,tp_dst=6081,in_port=eth0,actions=drop",
 		make: func(s *scene) {
 			s.afar("12s")
-			s.keeps("shop_web-2", "ping -i 0.2 10.244.1.6")
-			s.sh("node1", "ovs-ofctl mod-port br-ex eth0 no-receive")
+			s.keeps("shop_web-2", "bash", "-c", "while :; do echo x >/dev/udp/10.244.1.6/99; sleep 0.2; done")
+			s.sh("node1", "ovs-ofctl add-flow br-ex priority=1000,udp,tp_dst=6081,in_port=eth0,actions=drop")
 		},
-		mend:   func(s *scene) { s.sh("node1", "ovs-ofctl mod-port br-ex eth0 receive"+peersBack) },
-		object: "interface eth0 on node1",
-		lost:   []probe{{"shop_client", "shop_web-2", "icmp"}},
+		mend: func(s *scene) {
+			s.sh("node1", "ovs-ofctl --strict del-flows br-ex priority=1000,udp,tp_dst=6081,in_port=eth0")
+		},
+		object: "bridge br-ex on node1",
+		lost:   []probe{{"shop_client", "shop_web-2", "tcp"}},
 	},
 	{
 		check: "pod-network-broken", name: "link down", on: "node1",

@@ -1,11 +1,15 @@
 #!/bin/sh
-# install.sh [machine|kubernetes]: installs what a lab needs on a Debian machine, if it is missing, without starting the packaged
-# services; and what boots a machine under QEMU (package machine), or what an API server needs (package kubernetes).
+# install.sh [machine|kubernetes|prometheus|packages]: installs what a lab needs on a Debian machine, if it is missing, without starting the
+# packaged services; and what boots a machine under QEMU (package machine), what an API server needs (package kubernetes),
+# Prometheus with promtool, or what reads RPMs.
 set -eu
 
-packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables tcpdump openssl openssh-client openssh-server ca-certificates python3-openvswitch python3-netaddr python3-pyparsing chromium fonts-dejavu-core"
+packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables tcpdump openssl openssh-client openssh-server ca-certificates python3-openvswitch python3-netaddr python3-pyparsing chromium fonts-dejavu-core hugo"
+command -v npm >/dev/null || packages="$packages npm" # fetches axe-core
 [ "${1:-}" != machine ] || packages="$packages qemu-system-x86 e2fsprogs"
 [ "${1:-}" != kubernetes ] || packages="$packages etcd-server kubernetes-client"
+[ "${1:-}" != prometheus ] || packages="$packages prometheus"
+[ "${1:-}" != packages ] || packages="$packages rpm"
 
 missing=
 for p in $packages; do
@@ -34,7 +38,7 @@ apt-get install -q -y --no-install-recommends $missing
 
 # With policy-rc.d the services are not started now; they must not come up at the next boot either.
 if [ -d /run/systemd/system ]; then
-	for p in openvswitch-switch ovn-central ovn-host ovn-ic ovn-ic-db etcd-server openssh-server; do
+	for p in openvswitch-switch ovn-central ovn-host ovn-ic ovn-ic-db etcd-server openssh-server prometheus; do
 		unit=${p%-server}
 		[ "$p" != openssh-server ] || unit=ssh
 		case " $missing " in

@@ -58,6 +58,7 @@ var additions = map[string]addition{
 var bootable = []string{
 	"linux-image-cloud-amd64", "systemd", "systemd-sysv", "udev", "dbus", "kmod", "procps", "openssh-server",
 	"ifupdown", "netplan.io", "network-manager", "iproute2", "iputils-ping", "ethtool", "nftables", "openssl", "debootstrap", "xz-utils", "tcpdump", "python3",
+	"ovn-ic", "ovn-ic-db",
 }
 
 // suite returns the suite of a release, and the packages that it has besides.

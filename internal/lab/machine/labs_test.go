@@ -28,6 +28,7 @@ type suite struct {
 
 var suites = []suite{
 	{name: "traces", in: "cmd/ovnctl", tests: []string{"TestTraceTruth/ovn-kubernetes"}, env: "OVNCTL_PAIRS=60", part: "OVNCTL_PAIRS=6"},
+	{name: "traces of Kube-OVN", in: "cmd/ovnctl", tests: []string{"TestTraceTruth/kube-ovn"}, env: "OVNCTL_PAIRS=20", part: "OVNCTL_PAIRS=6"},
 	{name: "sent packets", in: "cmd/ovnctl", tests: []string{"TestSend/ovn-kubernetes"}, env: "OVNCTL_PAIRS=60", part: "OVNCTL_PAIRS=6"},
 	{name: "flows and decode", in: "cmd/ovnctl", tests: []string{"TestDecodeLab", "TestDecodePackets", "TestFlowsLab"}},
 	{name: "healthy", in: "internal/faults", tests: []string{"TestHealthy/ovn-kubernetes"}},
