@@ -15,7 +15,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Tests that need root, Open vSwitch or OVN have the build tag lab: without the tag they do not exist, with it they never skip.
 COMMA := ,
-TAGS := lab,releases,machine,gendocs,failpoints,kubernetes
+TAGS := lab,releases,machine,gendocs,failpoints,kubernetes,metrics
 GOTEST := go test -count=1 -tags lab $(if $(SUDO),-exec "$(SUDO) --preserve-env env PATH=$$PATH")
 MACHINE := $(subst -tags lab,-tags machine,$(GOTEST)) ./internal/lab/machine
 RELEASES := $(subst -tags lab,-tags lab$(COMMA)releases -run '^TestReleases',$(GOTEST))
@@ -48,7 +48,11 @@ build: ## bin/ovnctl, static
 
 .PHONY: plugin
 plugin: ## bin/kubectl-ovnctl, the same with access to Kubernetes
-	CGO_ENABLED=0 go build -buildvcs=false -trimpath -tags kubernetes -ldflags '$(LDFLAGS)' -o bin/kubectl-ovnctl ./cmd/ovnctl
+	CGO_ENABLED=0 go build -buildvcs=false -trimpath -tags kubernetes,metrics -ldflags '$(LDFLAGS)' -o bin/kubectl-ovnctl ./cmd/ovnctl
+
+.PHONY: exporter
+exporter: ## bin/ovnctl-exporter, the same with doctor --serve
+	CGO_ENABLED=0 go build -buildvcs=false -trimpath -tags metrics -ldflags '$(LDFLAGS)' -o bin/ovnctl-exporter ./cmd/ovnctl
 
 .PHONY: install-lab
 install-lab:
@@ -77,6 +81,10 @@ unit-plain:
 unit-alone:
 	nice -n 19 env $(UNIT) $(filter-out $(CONCURRENT),$(PACKAGES))
 
+.PHONY: site
+site: install-lab ## build/site, the pages of docs/ as a site with a search
+	hugo --quiet --source site --destination ../build/site
+
 .PHONY: golden
 golden: ## write what ovnctl prints about the demos into the files and pages that tests compare
 	go test -count=1 -run 'TestGolden|TestTopologyScripts|TestDocs' ./cmd/ovnctl -update
@@ -84,7 +92,7 @@ golden: ## write what ovnctl prints about the demos into the files and pages tha
 
 .PHONY: test
 test: lint-light install-lab ## everything against the system's OVS and OVN
-	scripts/test.sh $(GOTEST) -p 2 -timeout 25m $(filter-out %/internal/faults,$(PACKAGES))
+	scripts/test.sh $(GOTEST) -p 2 -timeout 35m $(filter-out %/internal/faults,$(PACKAGES))
 	scripts/again.sh $(GOTEST) -parallel 4 -timeout 30m ./internal/faults
 
 .PHONY: test-releases
@@ -119,6 +127,11 @@ test-bridges: install-lab ## BRIDGES=N: drawn bridges, their flows simulated and
 test-kubernetes: ## from a laptop: a real API server, of Kubernetes, beside the lab
 	$(SUDO) sh internal/lab/install.sh kubernetes </dev/null
 	$(subst -tags lab,-tags lab$(COMMA)kubernetes,$(GOTEST)) -timeout 60m -run '^TestKubernetes' ./cmd/ovnctl
+
+.PHONY: test-metrics
+test-metrics: ## doctor --serve, its alerts and its dashboard, with a real Prometheus beside the lab
+	$(SUDO) sh internal/lab/install.sh prometheus </dev/null
+	$(subst -tags lab,-tags lab$(COMMA)metrics,$(GOTEST)) -timeout 40m -run '^TestServe' ./cmd/ovnctl
 
 # A machine of its own under QEMU: the kernel datapath, systemd, reboots.
 .PHONY: install-machine
@@ -170,6 +183,13 @@ lint: lint-light $(STATICCHECK) $(GOLANGCI_LINT) ## all linters
 	$(GOLANGCI_LINT) run ./...
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go build -o /dev/null ./cmd/ovnctl
 
+# What the packages are built for, beside this machine's own.
+PLATFORMS := linux/s390x linux/arm64 linux/ppc64le darwin/arm64
+.PHONY: platform
+platform: ## build for the one of the other platforms whose turn it is
+	platform=$(word $(shell expr $(TURN) % $(words $(PLATFORMS)) + 1),$(PLATFORMS)); echo $$platform; \
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 go build -o /dev/null ./cmd/ovnctl
+
 .PHONY: docs
 docs: ## man pages and shell completions, in build/
 	rm -rf build
@@ -179,6 +199,11 @@ docs: ## man pages and shell completions, in build/
 .PHONY: snapshot
 snapshot: $(GORELEASER) ## archives and packages of this commit, in dist/
 	$(GORELEASER) release --snapshot --clean
+
+.PHONY: test-packages
+test-packages: snapshot ## the packages: installed by apt-get in a clean root, used, removed; the RPM's files beside them
+	$(SUDO) sh internal/lab/install.sh packages </dev/null
+	$(SUDO) scripts/test-packages.sh
 
 .PHONY: clean
 clean:

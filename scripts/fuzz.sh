@@ -16,11 +16,12 @@ kept=8 bytes=1024
 seconds() { case $1 in *h) echo $((${1%h} * 3600)) ;; *m) echo $((${1%m} * 60)) ;; *) echo "${1%s}" ;; esac }
 [ -z "$(git status --porcelain -- ':!docs' ':!*testdata/fuzz*' "${code[@]}")" ] || echo 'fuzz.sh: uncommitted changes: the commit of a line is not the code that ran' >&2
 
-# code_of prints the last commit of a package and of those that it imports: other changes leave its lines as they are.
+# code_of prints the last commit of what a target is built from, its own package's tests among it, other tests not: other changes
+# leave its lines as they are.
 code_of() { # package
 	local files
-	mapfile -t files < <(go list -deps -f '{{with .Module}}{{if .Main}}:(glob){{$.Dir}}/*.go{{end}}{{end}}' "./$1")
-	git log -1 --format=%h -- "${files[@]}" go.mod go.sum
+	mapfile -t files < <(go list -deps -f '{{with .Module}}{{if .Main}}{{range $.GoFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}' "./$1" | sed '/^$/d')
+	git log -1 --format=%H -- "${files[@]}" ":(glob)$1/*_test.go" | cut -c1-10
 }
 
 # seeds copies the smallest new inputs from the cache into the repository.
@@ -28,7 +29,7 @@ seeds() { # package name newer-than
 	local cache into
 	cache=$(go env GOCACHE)/fuzz/$(go list "./$1")/$2 into=$1/testdata/fuzz/$2
 	[ -d "$cache" ] || return 0
-	find "$cache" -type f -newer "$3" -size -$((bytes + 1))c -printf '%s %p\n' | sort -n | head -n "$kept" | while read -r _ input; do
+	find "$cache" -type f -newer "$3" -size -$((bytes + 1))c -printf '%s %p\n' | sort -n | sed -n "1,${kept}p" | while read -r _ input; do
 		mkdir -p "$into"
 		[ "$(find "$into" -type f | wc -l)" -ge $((3 * kept)) ] || cp "$input" "$into/"
 	done
@@ -51,7 +52,7 @@ for package in $packages; do
 		[[ "${package##*/} $name" =~ ${ONLY:-.} ]] || continue
 		want=$short
 		[[ "${package##*/} $name" =~ ^($untrusted)$ ]] && want=$time
-		had=$(sed -n "s/^| \`${package//\//\\/} $name\` | $commit | \([0-9]*\) s .*/\1/p" "$table")
+		had=$(sed -n "s/^| \`${package//\//\\/} $name\` | ${commit:0:7}[0-9a-f]* | \([0-9]*\) s .*/\1/p" "$table")
 		if [ "${had:-0}" -ge "$(seconds "$want")" ]; then
 			continue
 		fi
