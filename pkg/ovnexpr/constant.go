@@ -2,6 +2,7 @@ package ovnexpr
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 
@@ -43,7 +44,8 @@ type Constant struct {
 	Value      packet.Value // of an Integer, as written; bits outside the mask are ignored
 	Mask       packet.Value // if Masked
 	Masked     bool
-	Wide       int // how many bits it has, or its mask, if more than 128: Value and Mask are the low ones
+	High       string // the hexadecimal digits before those of Value, if it has more than 128 bits
+	MaskHigh   string // and those before Mask
 	Format     Format
 	MaskFormat Format // Decimal after an address: the mask is a prefix length
 
@@ -62,7 +64,7 @@ func (c Constant) String() string {
 	case Template:
 		return "^" + c.Text
 	}
-	s := formatInteger(c.Value, c.Format)
+	s := formatInteger(c.High, c.Value, c.Format)
 	if !c.Masked {
 		return s
 	}
@@ -70,10 +72,10 @@ func (c Constant) String() string {
 		_, n := oneRange(c.Mask)
 		return s + "/" + strconv.Itoa(n)
 	}
-	return s + "/" + formatInteger(c.Mask, c.MaskFormat)
+	return s + "/" + formatInteger(c.MaskHigh, c.Mask, c.MaskFormat)
 }
 
-func formatInteger(v packet.Value, f Format) string {
+func formatInteger(high string, v packet.Value, f Format) string {
 	switch f {
 	case Decimal:
 		return strconv.FormatUint(v.Lo, 10)
@@ -82,6 +84,9 @@ func formatInteger(v packet.Value, f Format) string {
 	case Ethernet:
 		mac := packet.MustField("eth_src")
 		return mac.Print(v)
+	}
+	if high != "" {
+		return fmt.Sprintf("0x%s%016x%016x", high, v.Hi, v.Lo)
 	}
 	if v.Hi != 0 {
 		return fmt.Sprintf("0x%x%016x", v.Hi, v.Lo)
@@ -92,14 +97,21 @@ func formatInteger(v packet.Value, f Format) string {
 // width is the number of bits a field needs to be compared with an integer.
 func (c Constant) width() int {
 	switch {
-	case c.Wide > 0:
-		return c.Wide
 	case c.Masked:
-		return c.Mask.BitLen()
+		return bitLen(c.MaskHigh, c.Mask)
 	case c.Format.bits() > 0:
 		return c.Format.bits()
 	}
-	return c.Value.BitLen()
+	return bitLen(c.High, c.Value)
+}
+
+// bitLen is how many bits a number has that begins with these hexadecimal digits.
+func bitLen(high string, v packet.Value) int {
+	if high == "" {
+		return v.BitLen()
+	}
+	first, _ := strconv.ParseUint(high[:1], 16, 8) // a digit: the lexer has read it
+	return 128 + 4*len(high) - 4 + bits.Len64(first)
 }
 
 // Values are the constants on one side of a comparison.

@@ -2,7 +2,6 @@ package ovnexpr
 
 import (
 	"fmt"
-	"math/bits"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -299,14 +298,11 @@ func (l *lexer) hex(at Span, digits string) Constant {
 		if i >= mostBits/4 {
 			l.fail(at, "Hexadecimal constant requires more than %d bits.", mostBits)
 		}
-		if i == 0 {
-			c.Wide = 4*len(digits) - 4 + bits.Len64(d)
-		}
 		v := c.Value
 		c.Value = packet.Value{Hi: v.Hi<<4 | v.Lo>>60, Lo: v.Lo<<4 | d}
 	}
-	if c.Wide <= 128 {
-		c.Wide = 0
+	if n := len(digits) - 128/4; n > 0 {
+		c.High = strings.ToLower(digits[:n])
 	}
 	return c
 }
@@ -316,7 +312,7 @@ func (l *lexer) mask(c *Constant, start int) {
 	at := Span{start, l.pos}
 	m := l.number()
 	at.End = l.pos
-	c.Masked, c.MaskFormat, c.Wide = true, m.Format, m.Wide
+	c.Masked, c.MaskFormat, c.MaskHigh = true, m.Format, m.High
 	width := c.Format.bits()
 	switch {
 	case c.Format == m.Format:
