@@ -317,6 +317,7 @@ type examination struct {
 
 	exporter exporter // with --serve
 
+	kept   *snapshot.Kept       // with --watch: from look to look
 	looked *snapshot.Deployment // latest snapshot
 	named  []string             // hosts that it began with
 	heard  *doctor.Gathering    // what they need not be asked again
@@ -327,7 +328,7 @@ type examination struct {
 // examine runs the checks on a fresh snapshot.
 func (e *examination) examine(ctx context.Context) (doctor.Report, error) {
 	start := time.Now()
-	e.looked = snapshot.Look(ctx, e.c, snapshot.Options{Sample: e.sample, Parallel: e.parallel})
+	e.looked = snapshot.Look(ctx, e.c, snapshot.Options{Sample: e.sample, Parallel: e.parallel, Kept: e.kept})
 	e.gather()
 	chosen, err := e.sendTunnels(ctx)
 	if err != nil {

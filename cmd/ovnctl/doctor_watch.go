@@ -13,6 +13,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 	"github.com/ovnctl/ovnctl/pkg/watch"
 )
 
@@ -100,7 +101,9 @@ func (e *examination) keepExamining(ctx context.Context) error {
 		note = e.exporter.Event
 	}
 	opened := time.Now()
-	return e.keep(ctx, followed, l, func(ev watch.Event) {
+	touched := touches(followed)
+	e.kept = snapshot.NewKept(touched.same)
+	return e.keep(ctx, followed, l, touched, func(ev watch.Event) {
 		if ev.Kind == watch.Chassis && ev.Action != "silent" && ev.Action != "caught-up" {
 			moved.Store(true)
 		}

@@ -46,7 +46,7 @@ func (o *traceOptions) runWatch(ctx context.Context, c *cluster.Cluster, from, t
 		return err
 	}
 	l := lookout{pause: time.Duration(o.watch), after: 100 * time.Millisecond, again: 3 * time.Second, share: 3}
-	return o.keep(ctx, c, l, p.note, p.look)
+	return o.keep(ctx, c, l, nil, p.note, p.look)
 }
 
 // note keeps an event as a possible cause.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/replica"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/watch"
 )
@@ -263,21 +265,62 @@ type lookout struct {
 	cheap bool          // while nothing changes, looks take at most a hundredth of a processor, with longer pauses if need be
 }
 
-// keep looks until the context ends. Note is told of the events, also while it looks.
-func (o *options) keep(ctx context.Context, c *cluster.Cluster, l lookout, note func(watch.Event), look func(context.Context) error) error {
+// keep looks until the context ends. Note is told of the events, also while it looks. Touched, which may be nil, follows what looks read.
+func (o *options) keep(ctx context.Context, c *cluster.Cluster, l lookout, touched touched, note func(watch.Event), look func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	news := make(bell, 1)
-	ended := make(chan struct{})
-	defer func() { cancel(); <-ended }()
-	go func() {
-		defer close(ended)
+	var followers sync.WaitGroup
+	defer followers.Wait()
+	defer cancel()
+	followers.Go(func() {
 		_, _ = o.events(ctx, watched(c), func(e watch.Event) error {
 			note(e)
 			news.ring(e.Time)
 			return nil
 		})
-	}()
+	})
+	for _, t := range touched {
+		followers.Go(func() {
+			_ = t.Follow(ctx, t.client, func(tables []string) { // if it cannot, all is read each time
+				if len(tables) == 0 || slices.ContainsFunc(tables, stirring) {
+					news.ring(time.Now())
+				}
+			}, snapshot.Structs(t.client.Name())...)
+		})
+	}
 	return l.run(ctx, news, look)
+}
+
+// touched follows what changes in databases, for looks that read again only that.
+type touched map[snapshot.Database]*touchedDatabase
+
+type touchedDatabase struct {
+	ovsdb.Touched
+	client *ovsdb.Client
+}
+
+// touches returns what follows the databases of a deployment that servers have.
+func touches(c *cluster.Cluster) touched {
+	all := touched{}
+	for _, z := range c.Zones {
+		for _, db := range []ovsdb.Reader{z.NB, z.SB} {
+			if client, ok := db.(*ovsdb.Client); ok {
+				all[snapshot.Database{Zone: z.Name, Name: client.Name()}] = &touchedDatabase{client: client}
+			}
+		}
+	}
+	return all
+}
+
+// same reports whether tables are surely as they were.
+func (t touched) same(of snapshot.Database, at time.Time, tables []string) bool {
+	return t[of] != nil && t[of].Same(at, tables...)
+}
+
+// stirring reports whether a change of a table calls for a look. The others change all the time: with the number of connections,
+// and the age of what was learned, of which watch tells what matters.
+func stirring(table string) bool {
+	return !slices.Contains([]string{"Connection", "MAC_Binding", "FDB", "Service_Monitor"}, table)
 }
 
 // processorTime is what this process has used so far, getrusage(2).

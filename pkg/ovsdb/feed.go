@@ -116,6 +116,17 @@ func (f *Feed) Clustered() (clustered, leader bool) {
 
 // Start asks for rows and their changes: those since a state, or all rows if the server does not know that.
 func (f *Feed) Start(ctx context.Context, since string, tables ...Lookup) (Batch, error) {
+	return f.start(ctx, since, nil, tables)
+}
+
+// StartChanges asks for the changes from now on alone: the server sends no rows that stay as they are.
+func (f *Feed) StartChanges(ctx context.Context, tables ...Lookup) error {
+	_, err := f.start(ctx, "", map[string]bool{"initial": false}, tables)
+	return err
+}
+
+// start is Start for the kinds of changes in selected, RFC 7047 section 4.1.5; nil: all.
+func (f *Feed) start(ctx context.Context, since string, selected map[string]bool, tables []Lookup) (Batch, error) {
 	if memory.Left() <= 0 {
 		return Batch{}, f.failure(ErrNoMemory)
 	}
@@ -128,6 +139,9 @@ func (f *Feed) Start(ctx context.Context, since string, tables ...Lookup) (Batch
 		request := map[string]any{"columns": t.Columns}
 		if len(where) > 0 {
 			request["where"] = where
+		}
+		if selected != nil {
+			request["select"] = selected
 		}
 		requests[t.Table] = []any{request}
 	}

@@ -33,6 +33,7 @@ type Deployment struct {
 	memo    once
 
 	parallel int
+	kept     *Kept
 	whole    *Deployment // of a sample of some hosts, the one that it is part of
 	alone    bool        // of one host, without databases
 }
@@ -43,6 +44,8 @@ type Options struct {
 	Sample time.Duration
 	// Parallel is how many hosts Visit reads at a time; 0: a few.
 	Parallel int
+	// Kept has what earlier samples have read; nil: all is read.
+	Kept *Kept
 }
 
 // fewHosts is how many hosts are read at a time by default.
@@ -50,7 +53,7 @@ const fewHosts = 16
 
 // Look samples an open deployment. It reads only which hosts there are; all later reads end with ctx.
 func Look(ctx context.Context, c *cluster.Cluster, o Options) *Deployment {
-	d := &Deployment{ctx: ctx, cluster: c, sample: o.Sample / hurry, Problems: c.Problems, parallel: cmp.Or(o.Parallel, fewHosts)}
+	d := &Deployment{ctx: ctx, cluster: c, sample: o.Sample / hurry, Problems: c.Problems, parallel: cmp.Or(o.Parallel, fewHosts), kept: o.Kept}
 	for _, z := range c.Zones {
 		d.Zones = append(d.Zones, &Zone{Name: z.Name, d: d, nb: z.NB, sb: z.SB, opened: z.Chassis})
 	}

@@ -2,6 +2,8 @@ package snapshot
 
 import (
 	"reflect"
+	"sync"
+	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/desired"
 	"github.com/ovnctl/ovnctl/pkg/nb"
@@ -99,17 +101,84 @@ func (z *Zone) Learned() (*Learned, error) { return tables[Learned](z, z.SB) }
 
 // tables reads all tables of a struct from a zone's database, once.
 func tables[T any](z *Zone, open func() (ovsdb.Reader, error)) (*T, error) {
-	var t T
-	return read(&z.memo, question{"rows of", reflect.TypeFor[T]().Name()}, func() (*T, error) {
+	return remember(&z.memo, question{"rows of", reflect.TypeFor[T]().Name()}, func() (*T, error) {
 		db, err := open()
 		if err != nil {
 			return nil, err
 		}
-		if err := ovsdb.Load(z.d.ctx, db, &t); err != nil {
+		this := Database{z.Name, db.Name()}
+		if t := still[T](z.d.kept, this); t != nil {
+			return t, nil
+		}
+		var t T
+		began := time.Now()
+		err = ovsdb.Load(z.d.ctx, db, &t)
+		z.memo.timed(Read{"rows of " + reflect.TypeFor[T]().Name(), time.Since(began), err})
+		if err != nil {
 			return nil, err
 		}
+		keep(z.d.kept, this, db.Status(), &t, began)
 		return &t, nil
 	})
+}
+
+// Structs are those that a Zone's rows of a database are read into, for [ovsdb.Touched].
+func Structs(database string) []any {
+	if database == "OVN_Northbound" {
+		return []any{&Northbound{}, &Balancers{}, &AccessLists{}}
+	}
+	return []any{&Southbound{}, &desired.Inputs{}, &Learned{}}
+}
+
+// Kept is what the samples of a deployment have read of its databases, for later ones: they read only what has changed. It is safe
+// for concurrent use.
+type Kept struct {
+	same func(database Database, at time.Time, tables []string) bool
+	mu   sync.Mutex
+	rows map[keptKey]keptRows
+}
+
+type keptKey struct {
+	Database
+	into reflect.Type
+}
+
+// A Database is one of a deployment: that of a zone by this name.
+type Database struct{ Zone, Name string }
+
+type keptRows struct {
+	rows   any // *Northbound, …
+	began  time.Time
+	tables []string
+}
+
+// NewKept returns an empty one. Same reports whether tables of a database are surely as they were at a time.
+func NewKept(same func(database Database, at time.Time, tables []string) bool) *Kept {
+	return &Kept{same: same, rows: map[keptKey]keptRows{}}
+}
+
+// still returns a *T that is as it was read, nil if it has to be read.
+func still[T any](k *Kept, of Database) *T {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	kept, ok := k.rows[keptKey{of, reflect.TypeFor[T]()}]
+	k.mu.Unlock()
+	if !ok || !k.same(of, kept.began, kept.tables) {
+		return nil
+	}
+	return kept.rows.(*T)
+}
+
+// keep keeps rows that the leader of a cluster, or a standalone server, has replied with: the changes that are told are its.
+func keep[T any](k *Kept, of Database, by ovsdb.Status, rows *T, began time.Time) {
+	if k == nil || by.Clustered && !by.Leader {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.rows[keptKey{of, reflect.TypeFor[T]()}] = keptRows{rows, began, ovsdb.TablesOf(rows)}
 }
 
 // First returns the first row for which is returns true, nil if none.
