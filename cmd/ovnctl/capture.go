@@ -50,7 +50,7 @@ A capture that was cut short holds what had been read by then.
 With --offline it copies a capture, or one moment of a record (DIR@09:12).
 --redact redacts the copy.
 ` + exitStatusHelp,
-		Example: `  ovnctl capture --node-exec 'ssh {hostname}'
+		Example: `  ovnctl capture --via ssh
   ovnctl capture before.tar.zst
   ovnctl --offline before.tar.zst doctor
   ovnctl capture --offline /var/lib/ovnctl/record@09:12 --redact case.tar.zst

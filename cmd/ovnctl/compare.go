@@ -51,7 +51,7 @@ on one side is listed, and is not a difference.
 --path FROM TO compares what becomes of one packet, where its paths diverge and
 which differences are behind it; the packet is given as for ovnctl trace.
 ` + exitStatusHelp,
-		Example: `  ovnctl compare yesterday.tar.zst live --node-exec 'ssh {hostname}'
+		Example: `  ovnctl compare yesterday.tar.zst live --via ssh
   ovnctl compare before.tar.zst after.tar.zst
   ovnctl compare before.tar.zst live --only configuration,bindings -o md
   ovnctl compare before.tar.zst after.tar.zst --only openflow -o wide

@@ -84,12 +84,12 @@ object that trace takes; two of them, to the path between them.
 Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 ` + exitStatusHelp,
 		Example: `  ovnctl doctor
-  ovnctl doctor --node-exec 'ssh {hostname}' --sample 15s
-  ovnctl doctor --node-exec 'ssh {hostname}' --send
+  ovnctl doctor --via ssh --sample 15s
+  ovnctl doctor --via ssh --send
   ovnctl doctor shop/web-1
   ovnctl doctor --only mac-binding-stale -o json
-  ovnctl doctor --node-exec 'ssh {hostname}' --all-nodes
-  ovnctl doctor --node-exec 'ssh {hostname}' --node node2 --node node3
+  ovnctl doctor --via ssh --all-nodes
+  ovnctl doctor --via ssh --node node2 --node node3
   ovnctl doctor --watch
   ovnctl doctor --serve :9476 --watch 15
   ovnctl doctor --fix`,
@@ -593,7 +593,7 @@ func (o *doctorOptions) farNodes(d *snapshot.Deployment) []string {
 	if o.offline != "" {
 		return []string{fmt.Sprintf("nodes %s: %s has no data of them", strings.Join(names, ", "), o.offline)}
 	}
-	return []string{fmt.Sprintf("nodes %s (--node-exec 'ssh {hostname}' reaches them)", strings.Join(names, ", "))}
+	return []string{fmt.Sprintf("nodes %s (--via ssh reaches them)", strings.Join(names, ", "))}
 }
 
 // verdict returns the exit code for a report.

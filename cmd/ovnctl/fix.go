@@ -44,7 +44,7 @@ login session is gone by then.
 
 Give the arguments in order or as NAME=VALUE.
 
---node NODE does it on another node, through --node-exec: this program is copied
+--node NODE does it on another node, through --via ssh: this program is copied
 there unless it is installed, and journal, watchdog and undo are there. If the
 connection is lost before the repair is confirmed, the node takes it back.
 
@@ -53,7 +53,7 @@ Output formats: ` + strings.Join(render.FixFormats, ", ") + `.
 		Example: `  ovnctl fix list
   ovnctl fix enable-port shop_web-1 --dry-run
   ovnctl fix enable-port PORT=shop_web-1
-  ovnctl fix attach-uplink br-ex --node node3 --node-exec 'ssh {hostname}'
+  ovnctl fix attach-uplink br-ex --node node3 --via ssh
   ovnctl fix undo`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

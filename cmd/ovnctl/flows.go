@@ -64,7 +64,7 @@ megaflow).
   ovnctl flows --pod shop/web-1 --sort packets --top 20
   ovnctl flows --object 'NetworkPolicy bank/deny-all' --watch
   ovnctl flows --stage ls_out_acl -o wide
-  ovnctl flows --node node2 --node-exec 'ssh {hostname}' --cookie 0xf4099249
+  ovnctl flows --node node2 --via ssh --cookie 0xf4099249
   ovnctl flows --expected --stage ls_in_acl
   ovnctl flows --datapath --top 5`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -83,10 +83,10 @@ changes, with what changed before. With -o json each trace is a line.
   ovnctl trace shop/client bank/ledger --tcp 8080 --why-not
   ovnctl trace shop/client svc:shop/web --tcp 80 --logical --backend 10.244.3.5
   ovnctl trace shop/client shop/web-1 --tcp 8080 --observe 10
-  ovnctl trace shop/client shop/web-1 --tcp 8080 --send --node-exec 'ssh {hostname}'
+  ovnctl trace shop/client shop/web-1 --tcp 8080 --send --via ssh
   ovnctl trace shop/client shop/web-2 --send --size auto
   ovnctl trace shop/client shop/web-1 --tcp 8080 --watch
-  ovnctl trace shop/client 203.0.113.10 --node-exec 'ssh {hostname}'`,
+  ovnctl trace shop/client 203.0.113.10 --via ssh`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			return cobra.ExactArgs(2)(cmd, o.watch.take(cmd, args))
 		},

@@ -31,7 +31,7 @@ func TestCauses(t *testing.T) {
 		port    = "ovnctl topology show lsp:p1"
 		node    = "ovnctl topology show node:node1"
 		remote  = "ovs-vsctl get Open_vSwitch . external_ids:ovn-remote"
-		again   = "ovnctl trace a b --tcp=80 --node-exec 'ssh {hostname}'"
+		again   = "ovnctl trace a b --tcp=80 --via ssh"
 		daemon  = "ovs-appctl -T 5 -t ovs-vswitchd version  # on node1"
 		uplinks = "ovnctl topology show --physical node:node1"
 	)

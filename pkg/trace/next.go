@@ -77,10 +77,10 @@ func byKind(r journey.Request, v journey.Verdict, port *topology.Port, offline b
 	switch c := v.Because; c.Kind {
 	case journey.NodeUnread, journey.ChassisUnreachable:
 		if !offline {
-			return repeat(r, "--node-exec", "ssh {hostname}")
+			return repeat(r, "--via", "ssh")
 		}
 	case journey.NotRecorded:
-		return repeat(r, "--node-exec", "ssh {hostname}", "--record", "DIR")
+		return repeat(r, "--via", "ssh", "--record", "DIR")
 	case journey.ChassisUnread, journey.FlowsUnread, journey.ZoneUnread, journey.LogicalUnread:
 		return "ovs-vsctl get Open_vSwitch . external_ids:ovn-remote"
 	case journey.VswitchdSilent:
