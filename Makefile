@@ -148,7 +148,8 @@ test-machine-turn: install-machine ## the part of test-machine whose turn it is:
 
 # The kits start the real ovn-kubernetes, Neutron and Kube-OVN; they are not part of this repository, and nothing else needs them.
 .PHONY: test-real
-test-real: build ## KITS=DIR: packets, trace and doctor on real deployments, which the kits in DIR start; 15 minutes
+test-real: build plugin ## KITS=DIR: packets, trace and doctor on real deployments, which the kits in DIR start; 15 minutes
+	go build -C internal/lab/kubernetes/testdata/programs -trimpath -ldflags '-s -w' -o "$(CURDIR)/build/kubelet" ./kubelet
 	$(SUDO) env ROOTS="$(ROOTS)" ONLY="$(ONLY)" KEEP="$(KEEP)" scripts/test-real.sh "$(KITS)" </dev/null
 
 .PHONY: bench

@@ -2,8 +2,8 @@
 # test-real.sh KITS: runs ovnctl against deployments that the real ovn-kubernetes, Neutron and Kube-OVN write, on this
 # machine. KITS is a folder with the kits that start them: ovnk, neutron, kubeovn. For each, one after another: up, packets
 # and `ovnctl trace` live (for ovn-kubernetes from another zone, too), `doctor` on each node, `capture`, packets and trace
-# from the capture, doctor from the capture, down. Beside the packets, the causes that trace names. Prints a table; the exit
-# status is not 0 if anything differs.
+# from the capture, doctor from the capture, down. Beside the packets, the causes that trace names. ovn-kubernetes is also asked from a
+# laptop, by its API server alone. Prints a table; the exit status is not 0 if anything differs.
 #
 #   ONLY="neutron"   some of the kits
 #   ROOTS=DIR        roots of the kits: sid, neutron, kubeovn (default: in the user's cache folder; made if missing)
@@ -14,7 +14,8 @@ cd "$(dirname "$0")/.." || exit 2
 ovnctl=$PWD/bin/ovnctl
 roots=${ROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/ovnctl/real}
 [ "$(id -u)" = 0 ] || { echo 'test-real.sh: the kits need root' >&2; exit 2; }
-[ -x "$ovnctl" ] || { echo "test-real.sh: no $ovnctl: make build" >&2; exit 2; }
+plugin=$PWD/bin/kubectl-ovnctl
+[ -x "$ovnctl" ] && [ -x "$plugin" ] && [ -x build/kubelet ] || { echo "test-real.sh: the programs are built by: make test-real" >&2; exit 2; }
 unset OVN_NB_DB OVN_SB_DB OVN_RUNDIR OVS_RUNDIR
 mkdir -p "$roots"
 work=$(mktemp -d /tmp/real.XXXX)
@@ -90,6 +91,17 @@ asking() {
 	chmod 755 "$1"
 }
 
+# laptop DIR: the steps of laptop.sh, which needs traces that name the sender's node alone.
+laptop() {
+	local start=$SECONDS code log=$work/ovnk.laptop.log
+	OVNCTL=$ovnctl "$1/matrix.py" >"$work/ovnk.plain.log" 2>&1 || true
+	scripts/real/laptop.sh "$1" "$plugin" build/kubelet >"$log" 2>"$log.err" && code=0 || code=$?
+	while IFS='|' read -r step result took by; do
+		printf 'ovnk|laptop: %s|%s|%s, by hand %s\n' "$step" "$result" "$took" "$by" | tee -a "$table"
+	done <"$log"
+	row ovnk laptop "$([ $code = 0 ] && echo 'as on the nodes' || tail -1 "$log.err")" "$start" $code
+}
+
 # kit NAME NODES EXPECTED: one kit, all steps. on NODE COMMAND... and live (the arguments of ovnctl there) are the kit's own.
 kit() {
 	local name=$1 nodes=$2 expected=$3 start=$SECONDS node
@@ -135,6 +147,7 @@ kit() {
 	"$dir/on" "${nodes%% *}" "$program" capture "$capture" "${live[@]}" >"$work/$name.capture.log" 2>&1
 	code=$?
 	row "$name" capture "$(head -1 "$work/$name.capture.log" | cut -c1-120)" "$start" $code
+	[ "$name" != ovnk ] || laptop "$dir"
 	offline "$dir/bin/offline" "$program" "$there/capture.tar.gz"
 	asking "$dir/bin/captured" "$there/causes.py" ask $resets "$there/offline"
 	matrix "$name" offline "$dir/bin/captured"

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -173,7 +174,8 @@ func still[T any](k *Kept, of Database) *T {
 
 // keep keeps rows that the leader of a cluster, or a standalone server, has replied with: the changes that are told are its.
 func keep[T any](k *Kept, of Database, by ovsdb.Status, rows *T, began time.Time) {
-	if k == nil || by.Clustered && !by.Leader {
+	follows := func(structure any) bool { return reflect.TypeOf(structure) == reflect.TypeOf(rows) }
+	if k == nil || by.Clustered && !by.Leader || !slices.ContainsFunc(Structs(of.Name), follows) {
 		return
 	}
 	k.mu.Lock()

@@ -1,5 +1,5 @@
 // Command kubelet serves the API that kube-apiserver passes pods/exec on to, with virtual-kubelet's handlers: HTTPS, and only for the
-// client certificates of one authority. A command of a pod is run by a program that gets the pod's name and the command.
+// client certificates of one authority, if one is named. A command of a pod is run by a program that gets the pod's name and the command.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 func main() {
 	listen := flag.String("listen", "", "`address` to listen on")
 	certificate, key := flag.String("certificate", "", "certificate `file`"), flag.String("key", "", "private key `file`")
-	authority := flag.String("authority", "", "certificate `file` of the authority of clients")
+	authority := flag.String("authority", "", "certificate `file` of the authority of clients; empty: anybody is one")
 	enter := flag.String("enter", "", "`program` that runs a command of a pod")
 	flag.Parse()
 	fmt.Fprintln(os.Stderr, "kubelet:", serve(*listen, *certificate, *key, *authority, *enter))
@@ -31,18 +31,21 @@ func main() {
 }
 
 func serve(listen, certificate, key, authority, enter string) error {
-	pem, err := os.ReadFile(authority)
-	if err != nil {
-		return err
-	}
-	clients := x509.NewCertPool()
-	if !clients.AppendCertsFromPEM(pem) {
-		return errors.New("no certificate in " + authority)
+	security := &tls.Config{MinVersion: tls.VersionTLS12}
+	if authority != "" {
+		pem, err := os.ReadFile(authority)
+		if err != nil {
+			return err
+		}
+		security.ClientCAs, security.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+		if !security.ClientCAs.AppendCertsFromPEM(pem) {
+			return errors.New("no certificate in " + authority)
+		}
 	}
 	none := func(context.Context) ([]*corev1.Pod, error) { return nil, nil }
 	server := &http.Server{
 		Addr:      listen,
-		TLSConfig: &tls.Config{ClientCAs: clients, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12},
+		TLSConfig: security,
 		Handler: api.PodHandler(api.PodHandlerConfig{
 			RunInContainer: func(ctx context.Context, _, pod, container string, command []string, streams api.AttachIO) error {
 				return run(exec.CommandContext(ctx, enter, append([]string{pod, container}, command...)...), streams)
