@@ -81,7 +81,7 @@ func (w word) action(depth int) (Action, error) {
 	}
 	if w.form == formBare {
 		if port, ok := barePort(w.name); ok {
-			return Output{Port: port}, nil
+			return toPort(port, w.name), nil
 		}
 	}
 	return w.other(depth)
@@ -177,6 +177,18 @@ func (w word) fault(msg string) error { return fault(w.offset, w.name+": "+msg) 
 func barePort(name string) (packet.PortID, bool) {
 	port, err := packet.ParsePort(name)
 	return port, err == nil && (port.Name == "" || name[0] == '"')
+}
+
+// toPort outputs to a port that is written as just that. As ovs-ofctl reads it, the controller gets nothing of the packet by its
+// number, and all of it by name.
+func toPort(port packet.PortID, text string) Action {
+	switch {
+	case port.Name != "" || port.Number != packet.PortController:
+		return Output{Port: port}
+	case text[0] >= '0' && text[0] <= '9':
+		return Controller{Short: true}
+	}
+	return Controller{Short: true, MaxLen: 65535}
 }
 
 func (w word) output() (Action, error) {
