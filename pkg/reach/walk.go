@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
@@ -60,6 +61,7 @@ type walker struct {
 // one flow among many ports.
 type deciding struct {
 	flow            *logicalflow.Flow
+	judging         *logicalflow.Flow // that of the ACL, if flow carries out the verdicts of all: since OVN 23.06
 	inport, outport *logicalflow.Port // nil for an ACL
 	reason          ovn.Reason
 	outcome         journey.Outcome
@@ -111,7 +113,7 @@ func (w *walker) cause(ctx context.Context, r *trace.Round) Cause {
 	if end == nil || len(end.Steps) == 0 || end.Steps[len(end.Steps)-1].Flow == nil {
 		return causeOf(w.Verdict(ctx, r), reply)
 	}
-	key.flow, key.reason = end.Steps[len(end.Steps)-1].Flow, end.End.Reason
+	key.flow, key.judging, key.reason = end.Steps[len(end.Steps)-1].Flow, judging(end), end.End.Reason
 	ofPorts := key
 	ofPorts.inport, ofPorts.outport = end.Inport, end.Outport
 	w.mu.RLock()
@@ -134,6 +136,20 @@ func (w *walker) cause(ctx context.Context, r *trace.Round) Cause {
 	w.causes[key] = c
 	w.mu.Unlock()
 	return c
+}
+
+// judging returns the flow whose verdict the last one carries out; nil if that has its own.
+func judging(end *ovn.Visit) *logicalflow.Flow {
+	list, carriesOut := strings.CutSuffix(end.Steps[len(end.Steps)-1].Flow.Stage(), "_action")
+	if !carriesOut {
+		return nil
+	}
+	for _, s := range slices.Backward(end.Steps) {
+		if s.Flow != nil && s.Flow.Stage() == list+"_eval" {
+			return s.Flow
+		}
+	}
+	return nil
 }
 
 // causeOf returns a cause worded to fit the next packet that the same object stops, too.
