@@ -97,6 +97,9 @@ func (p *part) addNetwork(n *node.Network) {
 		p.fact(ruleKind, nil, map[string]string{"family": strconv.Itoa(r.Family), "priority": strconv.Itoa(r.Priority), "rule": rule(r)})
 	}
 	for key, text := range n.Sysctl {
+		if key == "net/netfilter/nf_conntrack_count" {
+			continue // no setting: how many connections there are just now
+		}
 		p.fact(settingKind, links[linkOf(key)], map[string]string{"key": key, "value": text})
 	}
 	for _, h := range n.Neighbours {
