@@ -63,9 +63,12 @@ func follow(b *testing.B, size scale.Size) {
 			if err != nil {
 				b.Fatal(err)
 			}
+			said := &strings.Builder{}
+			cmd.Stderr = said
 			if err := cmd.Start(); err != nil {
 				b.Fatal(err)
 			}
+			defer func() { b.Logf("%s: %.500s", f.name, said) }()
 			go func() { _, _ = io.Copy(io.Discard, bufio.NewReader(out)) }()
 			running = append(running, cmd)
 			untilQuiet(b, cmd.Process.Pid)
@@ -85,8 +88,9 @@ func follow(b *testing.B, size scale.Size) {
 		b.ReportMetric(float64(changes)/took.Seconds(), "changes/s")
 		for i, cmd := range running {
 			b.ReportMetric(100*(timeOfProcess(b, cmd.Process.Pid)-before[i]).Seconds()/took.Seconds(), followers[i].name+"-%")
-			rss := resident(b, cmd.Process.Pid)
-			b.ReportMetric(float64(rss)/(1<<20), followers[i].name+"-MiB")
+			if rss, runs := resident(b, cmd.Process.Pid); runs {
+				b.ReportMetric(float64(rss)/(1<<20), followers[i].name+"-MiB")
+			}
 		}
 		stop()
 		for _, cmd := range running {
@@ -107,19 +111,22 @@ func untilQuiet(b *testing.B, pid int) {
 	}
 }
 
-// resident is the memory of a process, in bytes.
-func resident(b *testing.B, pid int) int64 {
+// resident is the memory of a process, in bytes, if it runs still: not every program survives a large database.
+func resident(b *testing.B, pid int) (bytes int64, runs bool) {
 	b.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		b.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(status), "\nVmRSS:")
+	_, rest, runs := strings.Cut(string(status), "\nVmRSS:")
+	if !runs {
+		return 0, false
+	}
 	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return kib << 10
+	return kib << 10, true
 }
 
 // asLibovsdb in the environment, the remote of a Southbound, makes the test binary hold all its tables in the cache of libovsdb's client.

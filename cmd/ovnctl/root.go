@@ -390,6 +390,15 @@ func (o *options) limitMemory(chosen bool) {
 	}
 }
 
+// stay fits the limits to a process that goes on: what it follows stays in memory, and a soft limit below that would have it
+// collect without a pause.
+func (o *options) stay() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(o.memory)
+		debug.SetGCPercent(50)
+	}
+}
+
 // exclusive is the error for two mutually exclusive flags.
 func exclusive(flags *pflag.FlagSet) error {
 	const annotation = "cobra_annotation_mutually_exclusive"

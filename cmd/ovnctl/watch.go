@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -197,6 +198,7 @@ func watched(c *cluster.Cluster) []watchedDatabase {
 
 // events shows events until the context ends, and reports whether a database could not be followed.
 func (o *options) events(ctx context.Context, databases []watchedDatabase, show func(watch.Event) error) (failed bool, err error) {
+	o.stay()
 	ctx, cancel := context.WithCancel(ctx)
 	type update struct {
 		database *watchedDatabase
@@ -224,6 +226,7 @@ func (o *options) events(ctx context.Context, databases []watchedDatabase, show 
 	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+	loaded := false
 	for left := len(databases); left > 0; {
 		var events []watch.Event
 		select {
@@ -237,10 +240,15 @@ func (o *options) events(ctx context.Context, databases []watchedDatabase, show 
 			}
 		case u := <-updates:
 			if u.State == replica.Initial {
+				loaded = true
 				fmt.Fprintf(o.stderr, "ovnctl: watching %s at %s\n", u.database.client.Name(), render.Clean(u.Origin))
 			}
 			events = u.database.watcher.Take(u.database.client.Name(), u.Update)
 		case now := <-tick.C:
+			if loaded { // what the first rows came in is not needed any more
+				loaded = false
+				debug.FreeOSMemory()
+			}
 			for i := range databases {
 				if i == 0 || databases[i].watcher != databases[i-1].watcher {
 					events = append(events, databases[i].watcher.Tick(now)...)

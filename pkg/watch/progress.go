@@ -162,8 +162,11 @@ func (r *report) overdue() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.behind)) {
 		s := r.behind[name]
+		if s.tardy || s.cfg >= r.south.cfg {
+			continue
+		}
 		row, ok := r.chassisOf(name)
-		if s.tardy || s.cfg >= r.south.cfg || !ok || row.VTEP() || row.OtherConfig["is-remote"] == "true" {
+		if !ok || row.VTEP() || row.OtherConfig["is-remote"] == "true" {
 			continue // has no ovn-controller here that would have to catch up
 		}
 		s.tardy = true
