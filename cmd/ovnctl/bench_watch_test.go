@@ -71,7 +71,7 @@ func follow(b *testing.B, size scale.Size) {
 			defer func() { b.Logf("%s: %.500s", f.name, said) }()
 			go func() { _, _ = io.Copy(io.Discard, bufio.NewReader(out)) }()
 			running = append(running, cmd)
-			untilQuiet(b, cmd.Process.Pid)
+			untilQuiet(b, cmd.Process.Pid, d.NB.Process.Pid, d.SB.Process.Pid)
 			b.ReportMetric(timeOfProcess(b, cmd.Process.Pid).Seconds(), f.name+"-s")
 		}
 		var before []time.Duration
@@ -99,15 +99,21 @@ func follow(b *testing.B, size scale.Size) {
 	}
 }
 
-// untilQuiet waits until a process has used no time for two seconds.
-func untilQuiet(b *testing.B, pid int) {
+// untilQuiet waits until processes have used next to no time for two seconds.
+func untilQuiet(b *testing.B, pids ...int) {
 	b.Helper()
-	last, since := time.Duration(-1), time.Now()
+	used := func() (all time.Duration) {
+		for _, pid := range pids {
+			all += timeOfProcess(b, pid)
+		}
+		return all
+	}
+	last, since := used(), time.Now()
 	for time.Since(since) < 2*time.Second {
-		if now := timeOfProcess(b, pid); now != last {
+		time.Sleep(50 * time.Millisecond)
+		if now := used(); now > last+20*time.Millisecond {
 			last, since = now, time.Now()
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 }
 
