@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
@@ -109,10 +111,11 @@ func routeTo(n *node.Network, ip netip.Addr) *node.Route {
 	return best
 }
 
-// Pods are read one by one: this many on this host, and few on another.
+// How many pods of this host and of another are read, a few at a time.
 const (
-	podsHere = 200
-	podsFar  = 2
+	podsHere   = 200
+	podsFar    = 40
+	podsAtOnce = 8
 )
 
 // A largeMTU is a logical port's link with too large an MTU.
@@ -125,9 +128,10 @@ type largeMTU struct {
 // largeMTUs returns the links of a node's logical ports with an MTU above a limit.
 func largeMTUs(c *doctor.Chassis, n *node.Network, most int) []largeMTU {
 	var found []largeMTU
-	pods := podsHere
-	if !c.Local {
-		pods = podsFar
+	var veths []snapshot.BridgeInterface
+	pods := podsFar
+	if c.Local {
+		pods = podsHere
 	}
 	for _, i := range c.OVS.BridgeInterfaces() {
 		id, l := i.InterfaceBrief.ExternalIDs["iface-id"], n.Link(i.Name)
@@ -135,12 +139,23 @@ func largeMTUs(c *doctor.Chassis, n *node.Network, most int) []largeMTU {
 		case i.Bridge.Name != c.Bridge || id == "" || l == nil || l.MTU <= most: // a pod cannot send more than the node's end accepts
 		case i.Type == "internal" || l.Kind == "tun":
 			found = append(found, largeMTU{id, doctor.Link(l.Name).On(c.Name), l.MTU})
-		case pods > 0: // the pod's end decides
-			pods--
-			pod, err := c.Pod(i.Name)
-			if err == nil && pod.Link.MTU > most { // other checks report a broken veth
-				found = append(found, largeMTU{id, doctor.Link(pod.Link.Name).InPod(), pod.Link.MTU})
-			}
+		case len(veths) < pods: // the pod's end decides
+			veths = append(veths, i)
+		}
+	}
+	ends := make([]*node.PodNet, len(veths))
+	var reads errgroup.Group
+	reads.SetLimit(podsAtOnce)
+	for at, i := range veths {
+		reads.Go(func() error {
+			ends[at], _ = c.Pod(i.Name) // other checks report a broken veth
+			return nil
+		})
+	}
+	_ = reads.Wait()
+	for at, pod := range ends {
+		if pod != nil && pod.Link.MTU > most {
+			found = append(found, largeMTU{veths[at].ExternalIDs["iface-id"], doctor.Link(pod.Link.Name).InPod(), pod.Link.MTU})
 		}
 	}
 	return found
