@@ -24,16 +24,22 @@ func replaced(t *testing.T, name, text string) (string, *Redactor) {
 
 // Addresses are replaced in every form in which they are written, by the same.
 func TestForms(t *testing.T) {
-	got, r := replaced(t, "x.txt", `nw_src=10.244.1.5,dl_src=0a:58:0a:f4:01:05 set_field:0a:58:0a:f4:01:05->eth_src,load:0xaf40105->NXM_OF_IP_SRC[],load:0xa580af40105->x `+
-		`userdata=00.00.00.0a.f4.01.05.0a.58.0a.f4.01.05.ff.ff.02.00.00.00.00.00.00.00.00.00.01.ff.00.00.05 nd_target=fd00:10:244:1::5,xxreg0=0xfd000010024400010000000000000005 10.244.0.0/16 fd00:10:244::/48 `+
-		`ipv6_dst=fe80::858:aff:fef4:105 ff02::1:ff00:5 33:33:ff:00:00:05 tcp:10.244.1.5:6641 [fd00:10:244:1::5]:80 2001:db8::7: 127.0.0.1 ::1 0.0.0.0/0 dl_dst=01:00:00:00:00:00/01:00:00:00:00:00 `+
-		`set_field:0xaf401050000000000000000/0xffffffff0000000000000000->xxreg1 ip-10-244-1-5 10_244_1_5 0a-58-0a-f4-01-05 0a58.0af4.0105 datapath 00000a580af40105 10.244.1.0/255.255.255.0 `+
-		`reg0=0xfd000010,reg1=0x2440001,reg2=0,reg3=0x5,metadata=0x1 reg4=0xfd000010,reg5=0x2440001,reg6=0,reg7=0x5 set_field:0xa580af401050000000000000000/0xffffffffffff0000000000000000->xxreg0`)
+	text := `nw_src=10.244.1.5,dl_src=0a:58:0a:f4:01:05 set_field:0a:58:0a:f4:01:05->eth_src,load:0xaf40105->NXM_OF_IP_SRC[],load:0xa580af40105->x ` +
+		`userdata=00.00.00.0a.f4.01.05.0a.58.0a.f4.01.05.ff.ff.02.00.00.00.00.00.00.00.00.00.01.ff.00.00.05 nd_target=fd00:10:244:1::5,xxreg0=0xfd000010024400010000000000000005 10.244.0.0/16 fd00:10:244::/48 ` +
+		`ipv6_dst=fe80::858:aff:fef4:105 ff02::1:ff00:5 33:33:ff:00:00:05 tcp:10.244.1.5:6641 [fd00:10:244:1::5]:80 2001:db8::7: 127.0.0.1 ::1 0.0.0.0/0 dl_dst=01:00:00:00:00:00/01:00:00:00:00:00 ` +
+		`set_field:0xaf401050000000000000000/0xffffffff0000000000000000->xxreg1 ip-10-244-1-5 10_244_1_5 0a-58-0a-f4-01-05 0a58.0af4.0105 datapath 00000a580af40105 10.244.1.0/255.255.255.0 ` +
+		`reg0=0xfd000010,reg1=0x2440001,reg2=0,reg3=0x5,metadata=0x1 reg4=0xfd000010,reg5=0x2440001,reg6=0,reg7=0x5 set_field:0xa580af401050000000000000000/0xffffffffffff0000000000000000->xxreg0`
+	got, r := replaced(t, "x.txt", text)
+	others := []string{got} // by other keys: of a few digits some are drawn again, now and then
+	for range 2 {
+		other, _ := replaced(t, "x.txt", text)
+		others = append(others, other)
+	}
 	for _, original := range []string{
 		"10.244", "0a:58", "0xaf40105", "0xa580af40105", "0a.f4.01.05", "0a.58", "fd00:10", "0xfd0000100244", "858:aff", "ff00:5", "ff:00:00:05", "db8::7",
 		"0xaf401050000", "10-244", "10_244", "0a-58", "0a58", "a580af40105", "0x2440001", "0xa580af4", "ff.00.00.05",
 	} {
-		if strings.Contains(got, original) {
+		if !slices.ContainsFunc(others, func(text string) bool { return !strings.Contains(text, original) }) {
 			t.Errorf("%s is left in %s", original, got)
 		}
 	}
