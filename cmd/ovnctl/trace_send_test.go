@@ -315,7 +315,7 @@ func sentKind(b []byte) (kind int, tunnelled bool) {
 	case proto == 1 && t[0] == 8, proto == 58 && t[0] == 128, proto == 6 && t[13] == 2,
 		proto == 17 && slices.Contains(append([]int{53, 80, 30080}, lab.Ports...), int(binary.BigEndian.Uint16(t[2:]))):
 		return isPacket, tunnelled
-	case proto == 6 && t[13] == 4: // the sender's kernel resets a connection that it does not know
+	case proto == 6 && t[13] != 0x12 && t[13] != 0x14: // the sender's kernel resets a connection that it does not know; data may look like a mark
 		return isNothing, tunnelled
 	}
 	return isReply, tunnelled
