@@ -213,9 +213,8 @@ func (o *doctorOptions) run(ctx context.Context, args []string) (err error) {
 	// What is read is kept until the end: collecting garbage meanwhile costs a sixth of the time and finds little.
 	// --memory still applies.
 	debug.SetGCPercent(400)
-	if o.allNodes || o.watch > 0 { // of many nodes it is much: then it is collected as it grows, and the limit is that of --memory
-		debug.SetGCPercent(50)
-		debug.SetMemoryLimit(o.memory)
+	if o.allNodes || o.watch > 0 {
+		o.keepMuch()
 	}
 	c, err := o.openToFix(ctx)
 	if err != nil {

@@ -390,12 +390,12 @@ func (o *options) limitMemory(chosen bool) {
 	}
 }
 
-// stay fits the limits to a process that goes on: what it follows stays in memory, and a soft limit below that would have it
-// collect without a pause.
-func (o *options) stay() {
+// keepMuch fits the limits to a process that goes on, or reads many nodes: garbage is collected as it grows, and the soft limit is that
+// of --memory. One below what is kept would have it collect without a pause.
+func (o *options) keepMuch() {
+	debug.SetGCPercent(50)
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(o.memory)
-		debug.SetGCPercent(50)
 	}
 }
 

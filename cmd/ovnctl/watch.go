@@ -198,7 +198,7 @@ func watched(c *cluster.Cluster) []watchedDatabase {
 
 // events shows events until the context ends, and reports whether a database could not be followed.
 func (o *options) events(ctx context.Context, databases []watchedDatabase, show func(watch.Event) error) (failed bool, err error) {
-	o.stay()
+	o.keepMuch()
 	ctx, cancel := context.WithCancel(ctx)
 	type update struct {
 		database *watchedDatabase

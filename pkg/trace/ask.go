@@ -224,15 +224,7 @@ func (t *tracer) kernel(ctx context.Context, m topology.Match) *nodeView {
 	if m.Kind != topology.KindNode || t.noNodes {
 		return nil
 	}
-	n := t.nodeOf(m)
-	if n == nil {
-		return nil
-	}
-	v, err := t.view(ctx, n)
-	if err != nil {
-		return nil
-	}
-	return v
+	return t.inReach(ctx, t.nodeOf(m))
 }
 
 // A Query is the question of a trace.

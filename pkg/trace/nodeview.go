@@ -249,11 +249,15 @@ func (t *tracer) holder(a netip.Addr) *cluster.Node {
 
 // holderView returns the node in reach that owns an address on the underlay; nil if there is none.
 func (r *run) holderView(ctx context.Context, a netip.Addr) *nodeView {
-	n := r.holder(a)
+	return r.inReach(ctx, r.holder(a))
+}
+
+// inReach returns what is known of a node; nil if there is none, or it cannot be read.
+func (t *tracer) inReach(ctx context.Context, n *cluster.Node) *nodeView {
 	if n == nil {
 		return nil
 	}
-	v, err := r.view(ctx, n)
+	v, err := t.view(ctx, n)
 	if err != nil {
 		return nil
 	}
