@@ -3,9 +3,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,6 +21,8 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/internal/turn"
+	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/archive/anonymize"
 	"github.com/ovnctl/ovnctl/pkg/blame"
 	"github.com/ovnctl/ovnctl/pkg/compare"
 	"github.com/ovnctl/ovnctl/pkg/journey"
@@ -150,7 +154,8 @@ func TestBlame(t *testing.T) {
 		t.Errorf("the recorder complains:\n%s", text)
 	}
 
-	for _, b := range all {
+	blamed := make([]blame.Document, len(all))
+	for i, b := range all {
 		t.Run(b.name, func(t *testing.T) {
 			a := n.ovnctl(t, slices.Concat([]string{"blame", "-o", "json", "--offline", dir + "@" + b.to.Format(record.TimeFormat), "--since", b.from.Format(record.TimeFormat)}, b.path)...)
 			var doc blame.Document
@@ -172,8 +177,97 @@ func TestBlame(t *testing.T) {
 			} else {
 				t.Logf("%d of %d moments looked at:\n%s", doc.Looked, doc.Moments, text.String())
 			}
+			blamed[i] = doc
 		})
 	}
+
+	redacted, names := redactedRecord(t, dir)
+	for i, b := range all[:min(len(all), 4)] {
+		t.Run("redacted "+b.name, func(t *testing.T) {
+			args := []string{"blame", "-o", "json", "--offline", redacted + "@" + b.to.Format(record.TimeFormat), "--since", b.from.Format(record.TimeFormat)}
+			for _, word := range b.path {
+				if strings.Contains(word, "/") {
+					word = names.Name(word)
+				}
+				args = append(args, word)
+			}
+			a := n.ovnctl(t, args...)
+			var doc blame.Document
+			if err := json.Unmarshal(a.stdout, &doc); err != nil || a.code != exitFound {
+				t.Fatalf("exit %d, %v\n%s", a.code, err, a.stderr)
+			}
+			if got, want := changesText(doc), changesText(blamed[i]); got != want {
+				t.Errorf("changes\n%swant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// changesText says when the verdict changed, what it was, and how many rows of which tables were behind that.
+func changesText(doc blame.Document) string {
+	var text strings.Builder
+	for _, c := range doc.Changes {
+		fmt.Fprintf(&text, "%s %s %s", c.Time, c.TraceA.Verdict.Outcome, c.TraceB.Verdict.Outcome)
+		var behind []string
+		for _, b := range c.Behind {
+			behind = append(behind, fmt.Sprintf("%s %s %s", b.Change, b.Group, b.Kind))
+		}
+		slices.Sort(behind)
+		fmt.Fprintf(&text, " %s\n", behind)
+	}
+	return text.String()
+}
+
+// redactedRecord redacts a record, looks for names of its end that are left, and returns the copy with what replaced the names.
+func redactedRecord(t *testing.T, dir string) (string, *anonymize.Redactor) {
+	t.Helper()
+	o := &watchOptions{options: &options{stderr: io.Discard}}
+	to, names := filepath.Join(t.TempDir(), "redacted"), anonymize.New()
+	if err := o.redactRecord(t.Context(), dir, to, names); err != nil {
+		t.Fatal(err)
+	}
+	plain := filepath.Join(t.TempDir(), "end.tar.zst")
+	if code := run(t.Context(), []string{"capture", "--offline", dir, plain}, nil, io.Discard, io.Discard); code != exitOK {
+		t.Fatalf("exit %d", code)
+	}
+	originals, f := namesOf(unpacked(t, plain)), finder{}
+	if len(originals) < 300 {
+		t.Fatalf("only %d names", len(originals))
+	}
+	for o := range originals {
+		f.add(o)
+	}
+	r, err := record.Open(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // only read
+	files := 0
+	look := func(name string, content []byte) {
+		content = bytes.ReplaceAll(content, []byte("ovsdb-client"), nil)
+		for s, around := range f.in(append([]byte(name+"\n"), content...), true) {
+			t.Errorf("%q is left in %s: %q", s, name, around)
+		}
+	}
+	err = r.Files(t.Context(), func(f record.File, _ int) error {
+		files++
+		if f.Look == nil {
+			look(f.Database, f.Log)
+			return nil
+		}
+		for _, x := range append([]archive.IndexEntry{{Name: archive.IndexFile}}, f.Look.Index().Files...) {
+			content, err := f.Look.ReadFile(x.Name, 1<<30)
+			if err != nil {
+				return err
+			}
+			look(x.Name, content)
+		}
+		return nil
+	})
+	if err != nil || files < 4 {
+		t.Fatalf("%d files: %v", files, err)
+	}
+	return to, names
 }
 
 // drawnFaults are the faults of this run: those whose turn it is, in any order, or as many as OVNCTL_BLAMES says, drawn.

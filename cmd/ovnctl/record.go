@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/archive/anonymize"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -164,6 +168,68 @@ func openMoment(ctx context.Context, dir, text string) (*archive.Tree, error) {
 		return nil, unknownError{err}
 	}
 	return state.Tree, nil
+}
+
+// redactRecord writes a redacted copy of a record into a new directory.
+func (o *watchOptions) redactRecord(ctx context.Context, from, to string, redactor *anonymize.Redactor) error {
+	r, err := record.Open(from)
+	if err != nil {
+		return unknownError{err}
+	}
+	defer r.Close() //nolint:errcheck // only read
+	if names, err := os.ReadDir(to); err == nil && len(names) > 0 {
+		return usageError{fmt.Errorf("%s is there already\nhint: give another name", to)}
+	}
+	unfinished, err := os.MkdirTemp(filepath.Dir(filepath.Clean(to)), ".ovnctl-*")
+	if err != nil {
+		return usageError{err}
+	}
+	defer os.RemoveAll(unfinished) //nolint:errcheck // once finished it has its name
+	w, err := record.Create(unfinished, version, record.Limits{Size: math.MaxInt64, Age: math.MaxInt64})
+	if err != nil {
+		return unknownError{err}
+	}
+	err = cmp.Or(o.redactFiles(ctx, r, w, redactor), w.Close())
+	if err == nil {
+		err = os.Rename(unfinished, to)
+	}
+	if err != nil {
+		return unknownError{fmt.Errorf("%s: %w", to, err)}
+	}
+	return nil
+}
+
+// redactFiles reads all files twice: some replacements are known only after everything is read.
+func (o *watchOptions) redactFiles(ctx context.Context, r *record.Record, w *record.Writer, redactor *anonymize.Redactor) error {
+	show := o.progress(0)
+	defer show.clear()
+	err := r.Files(ctx, func(f record.File, left int) error {
+		show.show("finding the names: %d files left", left)
+		if f.Look != nil {
+			return redactor.See(f.Look)
+		}
+		redactor.SeeFile(f.Database, f.Log)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.Files(ctx, func(f record.File, left int) error {
+		show.show("replacing them: %d files left", left)
+		if f.Look == nil {
+			name, text := redactor.File(f.Database, f.Log)
+			return w.AddLog(name, f.Time, text)
+		}
+		return w.AddLook(f.Time, func(out io.Writer) error {
+			a, err := archive.NewWriter(out, version, mostOfLook)
+			if err != nil {
+				return err
+			}
+			err = redactor.Write(f.Look, a)
+			_, cerr := a.Close()
+			return cmp.Or(err, cerr)
+		})
+	})
 }
 
 // A recordDocument says what a record has: kind Record.

@@ -61,7 +61,7 @@ func TestKeep(t *testing.T) {
 		return code, out.String(), errs.String()
 	}
 	at := func(when time.Time) string { return dir + "@" + when.Format(record.TimeFormat) }
-	last, since := at(during), before.Format(record.TimeFormat)
+	last, since, redacted := at(during), before.Format(record.TimeFormat), filepath.Join(t.TempDir(), "redacted")
 	for _, test := range []struct {
 		args []string
 		code int
@@ -87,6 +87,12 @@ func TestKeep(t *testing.T) {
 		{[]string{"get", "acls", "--offline", dir + "@2999-01-01T00:00"}, exitUsage, "the record ends at"},
 		{[]string{"watch", "--list", t.TempDir()}, exitUnknown, "no record"},
 		{[]string{"watch", "--max-size", "2G"}, exitUsage, "--keep DIR records"},
+		{[]string{"watch", "--redact", dir, redacted}, exitOK, "1 ACL, 1 Logical_Switch"},
+		{[]string{"blame", "lsp:a", "lsp:b", "--tcp", "80", "--offline", redacted, "--since", since}, exitFound, "the verdict changed 2 times"},
+		{[]string{"watch", "--redact", dir, redacted}, exitUsage, "is there already"},
+		{[]string{"watch", "--redact", dir}, exitUsage, "expected a directory for the copy"},
+		{[]string{"watch", "--redact", t.TempDir(), filepath.Join(t.TempDir(), "copy")}, exitUnknown, "no record"},
+		{[]string{"watch", "--redact", dir, "/no/where/copy"}, exitUsage, "/no/where"},
 	} {
 		code, out, errs := ovnctl(test.args...)
 		if code != test.code || !strings.Contains(out+errs, test.want) {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/ovnctl/ovnctl/pkg/archive/anonymize"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -29,6 +30,7 @@ type watchOptions struct {
 	end     time.Duration
 	keeping keeping
 	list    string
+	redact  string
 }
 
 func newWatch(root *options) *cobra.Command {
@@ -51,7 +53,8 @@ name or a pattern as shop/web-*. Events about the databases are always shown.
 --keep DIR also records: both databases with every change, and what the nodes
 reply, at least once a minute and after changes. Other commands read any moment
 of a record with --offline DIR@09:12, DIR@2026-11-26T09:12:03 or DIR@-15m, and
-ovnctl blame finds when a path broke in it. --list DIR shows what is in one.
+ovnctl blame finds when a path broke in it. --list DIR shows what is in one, and
+--redact DIR COPY copies it without names and addresses.
 ` + exitStatusHelp,
 		Example: `  ovnctl watch
   ovnctl watch shop/ --for 10m
@@ -59,8 +62,12 @@ ovnctl blame finds when a path broke in it. --list DIR shows what is in one.
   ovnctl watch --kind port,gateway -o json
   ovnctl watch --keep /var/lib/ovnctl/record --max-size 2G --max-age 48h
   ovnctl watch --list /var/lib/ovnctl/record
+  ovnctl watch --redact /var/lib/ovnctl/record case
   ovnctl trace shop/client shop/web-1 --offline /var/lib/ovnctl/record@09:12`,
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if o.redact != "" {
+				return nil, cobra.ShellCompDirectiveFilterDirs
+			}
 			return o.completeNames(cmd, word, topology.Objects...)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -76,7 +83,8 @@ ovnctl blame finds when a path broke in it. --list DIR shows what is in one.
 	f.Var((*seconds)(&o.end), "for", "end after this many `seconds`, or a time as 10m")
 	o.keeping.addFlags(f)
 	f.StringVar(&o.list, "list", "", "show what the record in `directory` has, instead")
-	cmd.MarkFlagsMutuallyExclusive("keep", "list")
+	f.StringVar(&o.redact, "redact", "", "copy the record in `directory` with all names, addresses and UUIDs replaced by pseudonyms, the same everywhere, instead")
+	cmd.MarkFlagsMutuallyExclusive("keep", "list", "redact")
 	if err := cmd.RegisterFlagCompletionFunc("kind", completeWords(watchKinds()...)); err != nil {
 		panic(err) // the flag is added above
 	}
@@ -118,12 +126,20 @@ func (o *watchOptions) run(ctx context.Context, objects []string) (err error) {
 	if err != nil {
 		return err
 	}
+	switch {
+	case o.list != "":
+		return o.listRecord(ctx, o.list)
+	case o.redact != "" && len(objects) != 1:
+		return usageError{errors.New("--redact: expected a directory for the copy\nhint: ovnctl watch --redact RECORD COPY")}
+	case o.redact != "":
+		if err := o.redactRecord(ctx, o.redact, objects[0], anonymize.New()); err != nil {
+			return err
+		}
+		return o.listRecord(ctx, objects[0])
+	}
 	filter, err := o.filter(objects)
 	if err != nil {
 		return err
-	}
-	if o.list != "" {
-		return o.listRecord(ctx, o.list)
 	}
 	if o.offline != "" {
 		return usageError{errors.New("watch needs a live deployment: a capture does not change\nhint: ovnctl compare shows what differs between two captures")}

@@ -249,12 +249,15 @@ func TestRecord(t *testing.T) {
 	}
 	r.stop()
 	got := open(t, dir)
+	copied := copied(t, got)
 	for i, state := range states {
 		if _, to := got.Span(); state.time.After(to) {
 			state.time = to
 		}
-		if diff := cmp.Diff(state.rows, at(t, got, state.time)); diff != "" {
-			t.Fatalf("change %d, %s (-want +got):\n%s", i, state.time, diff)
+		for name, r := range map[string]*record.Record{"record": got, "copy": copied} {
+			if diff := cmp.Diff(state.rows, at(t, r, state.time)); diff != "" {
+				t.Fatalf("change %d of the %s, %s (-want +got):\n%s", i, name, state.time, diff)
+			}
 		}
 	}
 	from, to := got.Span()
@@ -280,6 +283,38 @@ func names(t *testing.T, dir string) []string {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// copied is a copy of a record, file by file.
+func copied(t *testing.T, r *record.Record) *record.Record {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "copy")
+	w, err := record.Create(dir, "test", plenty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.Files(t.Context(), func(f record.File, _ int) error {
+		if f.Look == nil {
+			return w.AddLog(f.Database, f.Time, f.Log)
+		}
+		return w.AddLook(f.Time, func(out io.Writer) error {
+			a, err := archive.NewWriter(out, "test", 1<<20)
+			if err == nil {
+				err = a.Copy(f.Look)
+			}
+			if err == nil {
+				_, err = a.Close()
+			}
+			return err
+		})
+	})
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open(t, dir)
 }
 
 // TestTools reads a file of a record with the tool of OVS, which checks every record of it.
@@ -507,6 +542,7 @@ func TestLook(t *testing.T) {
 	r.transact(s, change(2)...)
 	r.stop()
 	got := open(t, dir)
+	copied := copied(t, got)
 	_, to := got.Span()
 	for _, test := range []struct {
 		name  string
@@ -521,15 +557,17 @@ func TestLook(t *testing.T) {
 		{"at the second", second, "second", false},
 		{"at the end", to, "second", true},
 	} {
-		state, err := got.At(t.Context(), test.time)
-		if err != nil {
-			t.Fatal(err)
+		for _, r := range []*record.Record{got, copied} {
+			state, err := r.At(t.Context(), test.time)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := state.Tree.ReadFile("node1/flows-br-int.txt", 100)
+			if string(text) != test.want || state.Stale != test.stale || state.Tree.Index().Apart != test.stale {
+				t.Errorf("%s: %q, stale %v, %v; want %q, %v", test.name, text, state.Stale, err, test.want, test.stale)
+			}
+			_ = state.Tree.Close()
 		}
-		text, err := state.Tree.ReadFile("node1/flows-br-int.txt", 100)
-		if string(text) != test.want || state.Stale != test.stale || state.Tree.Index().Apart != test.stale {
-			t.Errorf("%s: %q, stale %v, %v; want %q, %v", test.name, text, state.Stale, err, test.want, test.stale)
-		}
-		_ = state.Tree.Close()
 	}
 }
 

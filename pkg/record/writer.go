@@ -150,6 +150,9 @@ func (w *Writer) whole(dir string, name func() string, write func(io.Writer) err
 // called is the name of a file that is known before it is written.
 func called(name string) func() string { return func() string { return name } }
 
+// packing is how files of databases are compressed: with little memory, while the recorder goes on.
+var packing = []zstd.EOption{zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1 << 20)}
+
 // pack compresses a file of a database that has ended.
 func (w *Writer) pack(name string) error {
 	in, err := openRegular(w.root, name)
@@ -158,7 +161,7 @@ func (w *Writer) pack(name string) error {
 	}
 	defer in.Close() //nolint:errcheck // only read
 	err = w.whole(path.Dir(name), called(strings.TrimSuffix(path.Base(name), logSuffix)+packedSuffix), func(out io.Writer) error {
-		z, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+		z, err := zstd.NewWriter(out, packing...)
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
 
-// A Redactor replaces equal text by equal text. It must have seen a capture before it replaces anything of it.
+// A Redactor replaces equal text by equal text. It must have seen all that it is to replace before it replaces anything.
 type Redactor struct {
 	addresses
 	hex    cipher.Block
@@ -52,8 +52,8 @@ func New() *Redactor {
 	return &Redactor{addresses: newAddresses(), hex: block, names: map[string]bool{}, words: map[string]string{}, prefixes: map[string]bool{}}
 }
 
-// see notes the addresses and names in a file.
-func (r *Redactor) see(name string, content []byte) {
+// SeeFile notes the addresses and names in a file, which has this path in a capture.
+func (r *Redactor) SeeFile(name string, content []byte) {
 	r.seeing = true
 	r.file(name, content)
 }
@@ -64,10 +64,11 @@ func (r *Redactor) seeName(name string) {
 	r.text(nil, []byte(name), names)
 }
 
-// replaced returns a file with everything replaced.
-func (r *Redactor) replaced(name string, content []byte) []byte {
+// File returns a file's path and content with everything replaced.
+func (r *Redactor) File(name string, content []byte) (newName string, redacted []byte) {
 	r.settle()
-	return r.file(name, content)
+	redacted = r.file(name, content)
+	return r.fileName(name, redacted), redacted
 }
 
 // Text returns a text with everything replaced.

@@ -18,9 +18,17 @@ const maxFile = 4 << 30
 
 // Rewrite writes a redacted copy of a capture.
 func (r *Redactor) Rewrite(tree *archive.Tree, w *archive.Writer) error {
+	if err := r.See(tree); err != nil {
+		return err
+	}
+	return r.Write(tree, w)
+}
+
+// See notes the addresses and names in a capture.
+func (r *Redactor) See(tree *archive.Tree) error {
 	x := tree.Index()
 	if x == nil {
-		return errors.New("this is not a capture")
+		return errNoCapture
 	}
 	for _, n := range x.Nodes {
 		r.seeName(n.Name)
@@ -30,7 +38,18 @@ func (r *Redactor) Rewrite(tree *archive.Tree, w *archive.Writer) error {
 		if err != nil {
 			return err
 		}
-		r.see(f.Name, content)
+		r.SeeFile(f.Name, content)
+	}
+	return nil
+}
+
+var errNoCapture = errors.New("this is not a capture")
+
+// Write writes a redacted copy of a capture that it has seen.
+func (r *Redactor) Write(tree *archive.Tree, w *archive.Writer) error {
+	x := tree.Index()
+	if x == nil {
+		return errNoCapture
 	}
 	times := map[string]archive.IndexEntry{}
 	for _, f := range x.Files {
@@ -38,8 +57,7 @@ func (r *Redactor) Rewrite(tree *archive.Tree, w *archive.Writer) error {
 		if err != nil {
 			return err
 		}
-		content = r.replaced(f.Name, content)
-		name := r.fileName(f.Name, content)
+		name, content := r.File(f.Name, content)
 		if err := w.Keep(r.Name(f.Node), name, r.Text(f.What), content); err != nil {
 			return err
 		}
