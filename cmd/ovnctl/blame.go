@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -285,22 +286,22 @@ func (s *search) expectedAt(ctx context.Context, t time.Time) (outcome, error) {
 }
 
 // earlier returns the moment to compare with the one at which the verdict changed: some time before it, but with the verdict
-// before it.
+// before it, and by what the nodes replied if the new one is: logical flows alone do not show what is wrong on a node.
 func (s *search) earlier(ctx context.Context, since, at int) int {
-	i, there := slices.BinarySearchFunc(s.moments[:at], s.moments[at].Add(-before), time.Time.Compare)
+	first, there := slices.BinarySearchFunc(s.moments[:at], s.moments[at].Add(-before), time.Time.Compare)
 	if !there {
-		i--
+		first--
 	}
-	i = max(since, i)
-	if i == at-1 {
-		return i
-	}
-	t, err := s.trace(ctx, i)
-	last, lerr := s.trace(ctx, at-1)
-	if err != nil || lerr != nil || essence(t.Verdict) != essence(last.Verdict) {
+	first = max(since, first)
+	last, err := s.trace(ctx, at-1)
+	is, ierr := s.trace(ctx, at)
+	if err != nil || ierr != nil {
 		return at - 1
 	}
-	return i
+	return first + sort.Search(at-1-first, func(n int) bool {
+		t, err := s.trace(ctx, first+n)
+		return err == nil && essence(t.Verdict) == essence(last.Verdict) && (is.logical || !t.logical)
+	})
 }
 
 // later returns the moment whose state to compare with an earlier one, when the verdict changed at a moment and the next
@@ -334,7 +335,7 @@ func (s *search) paths(ctx context.Context, i, j int) (*compare.Paths, error) {
 		return nil, err
 	}
 	switch { // steps of one kind can be compared
-	case was.logical && !is.logical && is.Logical != nil:
+	case was.logical && !is.logical && is.Logical != nil && essence(is.Logical.Verdict) != essence(was.Verdict):
 		is, err = s.traceIn(ctx, b, true)
 	case is.logical && !was.logical && was.Logical != nil:
 		was, err = s.traceIn(ctx, a, true)
