@@ -19,6 +19,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 )
 
@@ -53,7 +54,11 @@ func BenchmarkAllNodes(b *testing.B) {
 						b.Fatalf("%s: %s", n.Name, n.Unread)
 					}
 				}
-				b.ReportMetric(float64(len(doc.Findings)), "findings")
+				faults := doc.Faults()
+				b.ReportMetric(float64(len(faults)), "faults")
+				for i := range faults[:min(len(faults), 10)] {
+					b.Logf("%.200s", faults[i].Title)
+				}
 				b.ReportMetric(float64(len(doc.Groups)), "causes")
 			}
 		})
@@ -116,7 +121,7 @@ func timeOfProcess(b *testing.B, pid int) time.Duration {
 type nodeRecording struct {
 	dir, answer string
 	nb, sb      []byte
-	chassis     []string // of the lab
+	chassis     []lab.Node // of the lab
 }
 
 // recordNodes has doctor read a lab, and keeps what the nodes reply.
@@ -129,7 +134,7 @@ func recordNodes(b *testing.B, program string) *nodeRecording {
 	}
 	l := labtest.Own(b, lab.OVNKubernetes(), lab.Options{})
 	for _, n := range l.Topology.Nodes {
-		r.chassis = append(r.chassis, n.SystemID)
+		r.chassis = append(r.chassis, n)
 		dir := filepath.Join(r.dir, n.Name)
 		names := n.SystemID + " " + n.IPv4.Addr().String()
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -154,12 +159,19 @@ func recordNodes(b *testing.B, program string) *nodeRecording {
 	return r
 }
 
-// serve starts servers of the lab's databases, with so many chassis in place of the lab's.
+// serve starts servers of the lab's databases, in which its chassis have the names of the first nodes, with so many chassis in all.
 func (r *nodeRecording) serve(b *testing.B, count int) (nb, sb *ovsdbtest.Server) {
 	b.Helper()
+	host := func(n int) string { return fmt.Sprintf("node%d-%04d", n%len(r.chassis)+1, n) }
+	var names []string
+	for n, c := range r.chassis {
+		names = append(names, c.SystemID, host(n)+"-id", `"hostname":"`+c.Name+`"`, `"hostname":"`+host(n)+`"`, `"ip":"`+c.IPv4.Addr().String()+`"`, `"ip":"`+simulatedAddress(n)+`"`)
+	}
+	rename := strings.NewReplacer(names...)
 	start := func(db string, contents []byte) *ovsdbtest.Server {
 		dir := ovsdbtest.Dir(b)
 		file := filepath.Join(dir, "db")
+		contents = ovsdb.RewriteRecords(contents, func(text []byte) []byte { return []byte(rename.Replace(string(text))) })
 		if err := os.WriteFile(file, contents, 0o600); err != nil {
 			b.Fatal(err)
 		}
@@ -167,13 +179,16 @@ func (r *nodeRecording) serve(b *testing.B, count int) (nb, sb *ovsdbtest.Server
 	}
 	nb, sb = start("OVN_Northbound", r.nb), start("OVN_Southbound", r.sb)
 	args := []string{"--db=" + sb.Remote(), "--timeout=60"}
-	for _, id := range r.chassis {
-		args = append(args, "--", "chassis-del", id)
-	}
 	for n := range count {
-		host := fmt.Sprintf("node%d-%04d", n%len(r.chassis)+1, n)
-		args = append(args, "--", "chassis-add", host+"-id", "geneve", fmt.Sprintf("172.31.%d.%d", n/250, n%250+1), "--", "set", "Chassis", host+"-id", "hostname="+host)
+		if id := host(n) + "-id"; n >= len(r.chassis) {
+			args = append(args, "--", "chassis-add", id, "geneve", simulatedAddress(n), "--", "set", "Chassis", id, "hostname="+host(n), "--", "create", "Chassis_Private", "name="+id)
+		}
+		// Each has a tunnel to those with which it was recorded, and no other.
+		args = append(args, "--", "set", "Chassis", host(n)+"-id", fmt.Sprintf("transport_zones=of-%d", n/len(r.chassis)))
 	}
-	ovsdbtest.Run(b, "ovn-sbctl", strings.Fields(strings.Join(args, " "))...)
+	ovsdbtest.Run(b, "ovn-sbctl", args...)
 	return nb, sb
 }
+
+// simulatedAddress is the tunnel address of a simulated node; internal/lab/cmd/answer has the same.
+func simulatedAddress(n int) string { return fmt.Sprintf("172.31.%d.%d", n/250, n%250+1) }

@@ -1,6 +1,10 @@
 package doctor
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+)
 
 // explain nests each finding under the one that explains it. [Check.Causes] says which check explains which; whether
 // two findings are related follows from their objects.
@@ -10,35 +14,41 @@ func explain(found []Finding, checks []*Check) []Finding {
 		of[c.Name] = c
 	}
 	parent := make([]int, len(found))
+	concerned := make([]concern, len(found))
+	faults := map[string][]int{} // of each check
 	for i := range found {
 		parent[i] = -1
+		if found[i].Result.Fault() {
+			concerned[i] = found[i].concern()
+			faults[found[i].Check] = append(faults[found[i].Check], i)
+		}
 	}
 	for i := range found {
 		if found[i].Result.Fault() {
-			parent[i] = closest(found, parent, i, of[found[i].Check])
+			parent[i] = closest(found, concerned, faults, parent, i, of[found[i].Check])
 		}
 	}
 	return assemble(found, parent)
 }
 
-// closest returns the finding that best explains i, which is of a check; -1 if none.
-func closest(found []Finding, parent []int, i int, check *Check) int {
+// closest returns the finding that best explains i, which is of a check; -1 if none. Faults are the faults of each check.
+func closest(found []Finding, concerned []concern, faults map[string][]int, parent []int, i int, check *Check) int {
 	best, closeness := -1, 0
-	consider := func(least int, explains func(*Finding) bool) {
-		for j := range found {
-			if !explains(&found[j]) || !found[j].Result.Fault() || above(parent, j, i) {
+	consider := func(cause string, least int, explains func(*Finding) bool) {
+		for _, j := range faults[cause] {
+			if !explains(&found[j]) || above(parent, j, i) {
 				continue
 			}
-			if c := related(&found[i], &found[j]); c >= least && c > closeness {
+			if c := related(&concerned[i], &concerned[j]); c >= least && c > closeness {
 				best, closeness = j, c
 			}
 		}
 	}
 	for _, cause := range check.Causes {
-		consider(1, func(f *Finding) bool { return f.Check == cause })
+		consider(cause, 1, func(*Finding) bool { return true })
 	}
 	for _, cause := range check.CausesOn {
-		consider(sameObject, func(f *Finding) bool { return Kind{f.Check, f.Reason} == cause })
+		consider(cause.Check, sameObject, func(f *Finding) bool { return f.Reason == cause.Reason })
 	}
 	return best
 }
@@ -73,20 +83,58 @@ func assemble(found []Finding, parent []int) []Finding {
 	return under(-1)
 }
 
-// related returns how close a finding is to a possible cause: 0 is unrelated; a common object is closest, then a common
-// node, then a cause that concerns the whole deployment.
-func related(f, cause *Finding) int {
+// A concern is what a finding concerns, to be looked up: every node of a large deployment may have the same fault.
+type concern struct {
+	objects []Object // that are no nodes
+	rows    map[ovsdb.UUID]bool
+	names   map[Object]bool // with kind, name and node alone
+	rowless map[Object]bool // those of names without a row
+	nodes   map[string]bool
+}
+
+func (f *Finding) concern() concern {
+	c := concern{rows: map[ovsdb.UUID]bool{}, names: map[Object]bool{}, rowless: map[Object]bool{}, nodes: map[string]bool{}}
 	for _, o := range f.objects() {
-		if o.Kind != "node" && slices.ContainsFunc(cause.objects(), o.same) {
-			return sameObject
+		if n := o.node(); n != "" {
+			c.nodes[n] = true
+		}
+		if o.Kind == "node" {
+			continue
+		}
+		c.objects = append(c.objects, o)
+		c.names[o.named()] = true
+		if o.Row != "" {
+			c.rows[o.Row] = true
+		} else {
+			c.rowless[o.named()] = true
 		}
 	}
-	mine, theirs := f.Nodes(), cause.Nodes()
-	if len(theirs) == 0 {
+	return c
+}
+
+// has reports whether one of the objects is the same as another: by their rows if both are known, else by name.
+func (c *concern) has(o Object) bool {
+	if o.Row == "" {
+		return c.names[o.named()]
+	}
+	return c.rows[o.Row] || c.rowless[o.named()]
+}
+
+// related returns how close a finding is to a possible cause: 0 is unrelated; a common object is closest, then a common
+// node, then a cause that concerns the whole deployment.
+func related(f, cause *concern) int {
+	if slices.ContainsFunc(f.objects, cause.has) {
+		return sameObject
+	}
+	if len(cause.nodes) == 0 {
 		return 1
 	}
-	for _, n := range mine {
-		if slices.Contains(theirs, n) {
+	few, many := f.nodes, cause.nodes
+	if len(few) > len(many) {
+		few, many = many, few
+	}
+	for n := range few {
+		if many[n] {
 			return 2
 		}
 	}
@@ -99,12 +147,10 @@ func (f *Finding) objects() []Object { return append([]Object{f.Object}, f.Also.
 // Nodes returns the names of the nodes that a finding concerns, each once, that of its object first.
 func (f *Finding) Nodes() []string {
 	var out []string
+	seen := map[string]bool{}
 	for _, o := range f.objects() {
-		name := o.Node
-		if o.Kind == "node" {
-			name = o.Name
-		}
-		if name != "" && !slices.Contains(out, name) {
+		if name := o.node(); name != "" && !seen[name] {
+			seen[name] = true
 			out = append(out, name)
 		}
 	}

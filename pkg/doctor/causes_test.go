@@ -17,7 +17,8 @@ func TestRelated(t *testing.T) {
 		{"of no node", Finding{Object: port}, Finding{Object: node("n1")}, 0},
 		{"the node is no object in common", Finding{Object: node("n1")}, Finding{Object: Object{Kind: "bridge", Name: "br-ex", Node: "n1"}, Also: []Object{node("n1")}}, 2},
 	} {
-		if got := related(&c.f, &c.cause); got != c.want {
+		f, cause := c.f.concern(), c.cause.concern()
+		if got := related(&f, &cause); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}

@@ -10,26 +10,29 @@ import (
 // A Gathering has the hosts that checks which judge each host by itself are done with. Nil has none.
 type Gathering struct {
 	mu   sync.Mutex
-	done map[*Check]map[*snapshot.Host]*Pass
+	done map[*Check]map[*snapshot.Host]clean
 }
+
+// A clean host is one where a check found nothing.
+type clean struct{ noSwitch, noOVN, skipped bool }
 
 // Gather reads what checks ask of the hosts, many hosts side by side: [Examine] would have each check read one host after
 // the other. Where the checks that judge each host by itself find nothing, they need not look again, and the host's flows
 // are forgotten: those of many hosts would fill the memory. Hosts that cannot be reached are left out. It tells each host
 // that is done, one at a time; tell may be nil.
 func Gather(d *snapshot.Deployment, checks []*Check, tell func(h *snapshot.Host, reached bool)) *Gathering {
-	g := &Gathering{done: map[*Check]map[*snapshot.Host]*Pass{}}
+	g := &Gathering{done: map[*Check]map[*snapshot.Host]clean{}}
 	d.Visit(func(h *snapshot.Host) {
 		alone := d.Alone(h)
-		clean := true
+		allClean := true
 		for _, c := range checks {
 			p := &Pass{Deployment: alone, Check: c}
 			ran := p.rehearse()
 			if c.EachHost && !(ran && g.keep(h, p)) {
-				clean = false
+				allClean = false
 			}
 		}
-		if clean {
+		if allClean {
 			h.ForgetFlows()
 		}
 	}, tell)
@@ -44,9 +47,9 @@ func (g *Gathering) keep(h *snapshot.Host, p *Pass) (done bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.done[p.Check] == nil {
-		g.done[p.Check] = map[*snapshot.Host]*Pass{}
+		g.done[p.Check] = map[*snapshot.Host]clean{}
 	}
-	g.done[p.Check][h] = p
+	g.done[p.Check][h] = clean{p.noSwitch, p.noOVN, len(p.Findings) > 0}
 	return true
 }
 
@@ -58,12 +61,13 @@ func (g *Gathering) rest(d *snapshot.Deployment, c *Check) *Pass {
 	}
 	var left []*snapshot.Host
 	for _, h := range d.Hosts {
-		if before := g.done[c][h]; before == nil {
+		before, done := g.done[c][h]
+		if !done {
 			left = append(left, h)
-		} else {
-			p.noSwitch, p.noOVN = p.noSwitch || before.noSwitch, p.noOVN || before.noOVN
-			p.applied = p.applied || len(before.Findings) == 0
+			continue
 		}
+		p.noSwitch, p.noOVN = p.noSwitch || before.noSwitch, p.noOVN || before.noOVN
+		p.applied = p.applied || !before.skipped
 	}
 	p.Deployment = d.Among(left)
 	return p

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
@@ -30,6 +31,13 @@ func GroundOf(d *snapshot.Deployment) (*trace.Ground, error) {
 		return nil, err
 	}
 	return g.Beside(), nil
+}
+
+// BeginGround is the Begin of checks that need it.
+func BeginGround(d *snapshot.Deployment) {
+	if slices.ContainsFunc(d.Hosts, func(h *snapshot.Host) bool { return !h.Central() && h.SystemID != "" }) {
+		go func() { _, _ = GroundOf(d) }()
+	}
 }
 
 // readNode reads what packets cannot be followed without. Its errors come again where they matter.

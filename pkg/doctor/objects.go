@@ -23,12 +23,18 @@ type Object struct {
 	Row ovsdb.UUID `json:"-"`
 }
 
-// same reports whether two objects are the same: by their rows if both are known, else by name.
-func (o Object) same(other Object) bool {
-	if o.Row != "" && other.Row != "" {
-		return o.Row == other.Row
+// named is the object without its row.
+func (o Object) named() Object {
+	o.Row = ""
+	return o
+}
+
+// node returns the node that the object is or is on; empty if none.
+func (o Object) node() string {
+	if o.Kind == "node" {
+		return o.Name
 	}
-	return o.Kind == other.Kind && o.Name == other.Name && o.Node == other.Node
+	return o.Node
 }
 
 // String returns the object in words, "bridge br-ex on node1".

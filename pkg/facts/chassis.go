@@ -160,6 +160,7 @@ func (out *Death) behind(d *snapshot.Deployment, south *snapshot.Southbound, c *
 
 // successor looks for a node with the tunnel addresses of the chassis and another system-id.
 func (out *Death) successor(d *snapshot.Deployment, z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis) {
+	encaps := south.EncapsOf(c)
 	for _, h := range d.Hosts {
 		if h.Zone() != z {
 			continue
@@ -179,7 +180,7 @@ func (out *Death) successor(d *snapshot.Deployment, z *snapshot.Zone, south *sna
 		if err != nil {
 			continue
 		}
-		for ip := range encapsOn(network, south, c) {
+		for ip := range encapsOn(network, encaps) {
 			out.Others = append(out.Others, Sign{"addresses of " + h.Name, fmt.Sprintf("its tunnel address %s is on this node, which has system-id %s", ip, name)})
 			out.Successor = name
 		}
@@ -194,6 +195,7 @@ func (out *Death) successor(d *snapshot.Deployment, z *snapshot.Zone, south *sna
 // tunnels reads BFD state and neighbor tables on nodes with tunnels to the chassis.
 func (out *Death) tunnels(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) {
 	var down []string
+	encaps := south.EncapsOf(c)
 	for _, h := range d.Hosts {
 		sw, err := h.Switch()
 		if err != nil {
@@ -215,7 +217,7 @@ func (out *Death) tunnels(d *snapshot.Deployment, south *snapshot.Southbound, c 
 		}
 		for _, n := range network.Neighbours {
 			is := func(e sb.Encap) bool { return n.State == "failed" && n.Addr.String() == e.IP }
-			if slices.ContainsFunc(south.EncapsOf(c), is) {
+			if slices.ContainsFunc(encaps, is) {
 				out.Others = append(out.Others, Sign{"neighbour table of " + h.Name, fmt.Sprintf("its tunnel address %s does not reply: FAILED", n.Addr)})
 			}
 		}

@@ -74,7 +74,7 @@ func proposeSystemID(found *proposals, h *snapshot.Host) {
 		return
 	}
 	for c := range south.OwnChassis() {
-		for ip := range encapsOn(network, south, c) {
+		for ip := range encapsOn(network, south.EncapsOf(c)) {
 			found.add(c.Name, fmt.Sprintf("Southbound Chassis of hostname %s, whose encap address %s is on this node", c.Hostname, ip))
 		}
 		if c.Hostname != "" && c.Hostname == sw.ID("hostname") {
@@ -83,10 +83,10 @@ func proposeSystemID(found *proposals, h *snapshot.Host) {
 	}
 }
 
-// encapsOn returns the tunnel addresses of a chassis that a host has.
-func encapsOn(n *node.Network, south *snapshot.Southbound, c *sb.Chassis) iter.Seq[string] {
+// encapsOn returns the addresses of tunnel endpoints that a host has.
+func encapsOn(n *node.Network, encaps []sb.Encap) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for _, e := range south.EncapsOf(c) {
+		for _, e := range encaps {
 			if ip, err := netip.ParseAddr(e.IP); err == nil && Holder(n, ip) != nil && !yield(e.IP) {
 				return
 			}
@@ -143,7 +143,7 @@ func proposeEncapIP(found *proposals, d *snapshot.Deployment, h *snapshot.Host) 
 	}
 	name, _, _ := h.ChassisName()
 	if south, err := h.Southbound(); err == nil && south.ChassisNamed(name) != nil {
-		for ip := range encapsOn(network, south, south.ChassisNamed(name)) {
+		for ip := range encapsOn(network, south.EncapsOf(south.ChassisNamed(name))) {
 			found.add(ip, "the node's own Encap row in the Southbound")
 		}
 	}

@@ -165,12 +165,17 @@ func (r *remote) part(ctx context.Context, name, tool string) ([]byte, error) {
 	parts, err := r.gather(ctx, name)
 	p, ok := parts[name]
 	if !ok {
-		if err == nil {
-			err = errors.New("no reply from its shell to the question for " + name)
-		}
-		return nil, r.fail(err)
+		return nil, r.unanswered(name, err)
 	}
 	return p.out, r.explain(p, tool)
+}
+
+// unanswered is the error of a part that a script's output lacks.
+func (r *remote) unanswered(name string, err error) error {
+	if err == nil {
+		err = errors.New("no reply from its shell to the question for " + name)
+	}
+	return r.fail(err)
 }
 
 // explain is the error of a command that failed there.
@@ -251,7 +256,7 @@ func (r *remote) ask(ctx context.Context, daemon, name, script string) (part, er
 	parts, err := r.shells.run(ctx, script, r.Timeout, r.Timeout)
 	p, ok := parts[name]
 	if !ok {
-		return part{}, r.fail(err)
+		return part{}, r.unanswered(name, err)
 	}
 	return p, nil
 }

@@ -41,6 +41,7 @@ type Graph struct {
 
 	read      []zoneData // rows as read, for WithNodes
 	had       []nodeData
+	tunnels   bool // they are listed
 	loadNotes []string
 	failed    bool
 }
@@ -56,7 +57,7 @@ type portKey struct {
 }
 
 // build joins what was read.
-func build(zones []zoneData, nodes []nodeData) *Graph {
+func build(zones []zoneData, nodes []nodeData, tunnels bool) *Graph {
 	g := &Graph{
 		Topology:      empty(),
 		byUUID:        map[string]any{},
@@ -80,6 +81,7 @@ func build(zones []zoneData, nodes []nodeData) *Graph {
 		hasSouthbound: map[string]bool{},
 		read:          zones,
 		had:           nodes,
+		tunnels:       tunnels,
 	}
 	for _, z := range zones {
 		g.Zones = append(g.Zones, z.name)
@@ -96,7 +98,9 @@ func build(zones []zoneData, nodes []nodeData) *Graph {
 	})
 	g.index()
 	g.attach()
-	g.addTunnels()
+	if g.tunnels {
+		g.addTunnels()
+	}
 	for _, p := range g.Ports {
 		g.judge(p)
 	}

@@ -19,13 +19,13 @@ type Source interface {
 // Load reads and joins a source's databases. A part that fails becomes a note; an error means that nothing could be
 // read.
 func Load(ctx context.Context, s Source) (*Graph, error) {
-	return load(ctx, s, readZone)
+	return load(ctx, s, readZone, true)
 }
 
 // A zoneReader reads the databases of a zone.
 type zoneReader func(ctx context.Context, name string, north, south ovsdb.Reader) (zoneData, []error)
 
-func load(ctx context.Context, s Source, readZone zoneReader) (*Graph, error) {
+func load(ctx context.Context, s Source, readZone zoneReader, tunnels bool) (*Graph, error) {
 	var zones []zoneData
 	var notes []string
 	var failed error
@@ -56,7 +56,7 @@ func load(ctx context.Context, s Source, readZone zoneReader) (*Graph, error) {
 	if len(zones) == 0 && len(nodes) == 0 && failed != nil {
 		return nil, failed
 	}
-	g := build(zones, nodes)
+	g := build(zones, nodes, tunnels)
 	g.addNotes(append(notes, unread...))
 	g.failed = failed != nil
 	return g, nil
@@ -68,7 +68,7 @@ func (g *Graph) WithNodes(ctx context.Context, s Source) (*Graph, error) {
 	if len(nodes) == len(g.had) {
 		return g, err
 	}
-	more := build(g.read, nodes)
+	more := build(g.read, nodes, g.tunnels)
 	more.addNotes(append(notes, g.loadNotes...))
 	more.failed = g.failed || err != nil
 	return more, nil

@@ -2,12 +2,14 @@
 // gives those replies again as any number of other nodes.
 //
 //	answer record DIR NODE COMMAND...   passes scripts on to COMMAND, and records its replies in DIR/NODE
-//	answer replay DIR DELAY HOST sh     replies as HOST, "node2-0007": with what node2 said, under the name and the addresses of HOST
+//	answer replay DIR DELAY HOST sh     replies as HOST, "node2-0007": with what node2 said, under the names and the addresses of HOST and of
+//	                                    its peers, "node1-0006" and so on: each has as many as were recorded
 package main
 
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -16,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -120,20 +123,13 @@ func replay(dir, delay, host string) error {
 	if !ok || err != nil {
 		return fmt.Errorf("%q is not the name of a recorded node with a number, as node2-0007", host)
 	}
-	names, err := os.ReadFile(filepath.Join(dir, node, "names")) // the system-id and the address of the recorded node
+	there, here, err := names(dir, node, n)
 	if err != nil {
 		return err
 	}
-	words := strings.Fields(string(names))
-	own := []string{words[0], host + "-id", words[1], address(n), node, host}
-	var back []string
-	for i := 0; i < len(own); i += 2 {
-		back = append(back, own[i+1], own[i])
-	}
-	there, here := strings.NewReplacer(own...), strings.NewReplacer(back...)
 	return scripts(func(script, mark string) error {
 		time.Sleep(wait)
-		reply, err := os.ReadFile(file(filepath.Join(dir, node), here.Replace(script)))
+		reply, err := os.ReadFile(file(filepath.Join(dir, node), here(script)))
 		if os.IsNotExist(err) { // nobody asked the real node: no part of the reply is there
 			_, err = fmt.Printf("%s done\n", mark)
 			return err
@@ -141,9 +137,71 @@ func replay(dir, delay, host string) error {
 		if err != nil {
 			return err
 		}
-		_, err = os.Stdout.WriteString(strings.ReplaceAll(there.Replace(string(reply)), boundary, mark))
+		_, err = os.Stdout.WriteString(strings.ReplaceAll(rename(string(reply), there), boundary, mark))
 		return err
 	})
+}
+
+// names returns functions that replace the names of the recorded nodes by those of a node and its peers, and back.
+func names(dir, node string, number int) (there, here func(string) string, err error) {
+	known, err := filepath.Glob(filepath.Join(dir, "*", "names"))
+	if err != nil {
+		return nil, nil, err
+	}
+	first := number - slices.Index(known, filepath.Join(dir, node, "names"))
+	to, from := map[string]string{}, map[string]string{}
+	for i, name := range known {
+		text, err := os.ReadFile(name) // the system-id and the address of the recorded node
+		if err != nil {
+			return nil, nil, err
+		}
+		peer := filepath.Base(filepath.Dir(name))
+		words := strings.Fields(string(text))
+		host := fmt.Sprintf("%s-%04d", peer, first+i)
+		for was, is := range map[string]string{
+			words[0]: host + "-id", words[1]: address(first + i), `"hostname","` + peer + `"`: `"hostname","` + host + `"`,
+		} {
+			to[was], from[is] = is, was
+		}
+	}
+	return replacer(to), replacer(from), nil
+}
+
+// replacer replaces whole words.
+func replacer(words map[string]string) func(string) string {
+	var patterns []string
+	for word := range words {
+		patterns = append(patterns, regexp.QuoteMeta(word))
+		if !strings.HasSuffix(word, `"`) {
+			patterns[len(patterns)-1] += `\b`
+		}
+	}
+	known := regexp.MustCompile(strings.Join(patterns, "|"))
+	return func(text string) string {
+		return known.ReplaceAllStringFunc(text, func(word string) string { return words[word] })
+	}
+}
+
+// record of a database file, ovsdb(5).
+var databaseRecord = regexp.MustCompile(`OVSDB JSON ([0-9]+) [0-9a-f]{40}\n`)
+
+// rename replaces names in a reply, and in a database file in it so that it stays sound.
+func rename(reply string, there func(string) string) string {
+	var out strings.Builder
+	for {
+		at := databaseRecord.FindStringSubmatchIndex(reply)
+		if at == nil {
+			out.WriteString(there(reply))
+			return out.String()
+		}
+		size, err := strconv.Atoi(reply[at[2]:at[3]])
+		if err != nil || size > len(reply)-at[1] {
+			size = len(reply) - at[1]
+		}
+		text := there(reply[at[1] : at[1]+size])
+		fmt.Fprintf(&out, "%sOVSDB JSON %d %x\n%s", there(reply[:at[0]]), len(text), sha1.Sum([]byte(text)), text)
+		reply = reply[at[1]+size:]
+	}
 }
 
 // address is the tunnel address of the node with a number.

@@ -273,6 +273,9 @@ func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *
 		}
 	}
 	f.Title = fmt.Sprintf("port %s is claimed by two nodes: %s", b.LogicalPort, strings.Join(names, " and "))
+	if len(names) > 2 {
+		f.Title = fmt.Sprintf("port %s is claimed by %d nodes: %s", b.LogicalPort, len(names), doctor.AtMost(names, 4))
+	}
 	f.Evidence = append(f.Evidence, doctor.SBRow("Port_Binding", b.UUID, "chassis changed %d times in two seconds; requested_chassis=[]", changes))
 	if owner, why := ownerOf(b, claims); owner != nil {
 		why.Source = why.Source.On(owner.host.Name)

@@ -24,6 +24,7 @@ All backends of a virtual IP are in pods that can be looked into, and in none of
 on the backend's port: connections are reset.`,
 	Causes: []string{"pod-address-mismatch", "pod-network-broken", "lb-on-wrong-switch", "lb-health-check-dead"},
 	Settle: true, // a container starts
+	Begin:  doctor.BeginGround,
 	Run: func(p *doctor.Pass) {
 		ground, ok := doctor.Need(p, doctor.NorthboundObject, func() (*trace.Ground, error) { return doctor.GroundOf(p.Deployment) })
 		if !ok {

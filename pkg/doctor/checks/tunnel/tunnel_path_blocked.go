@@ -27,13 +27,9 @@ and in again on the other node.`,
 		"conf-db-lost-or-corrupt", "dpdk-not-initialised",
 	},
 	CausesOn: []doctor.Kind{{Check: "host-path-astray", Reason: "neighbour"}}, // a switch in the kernel sends by the host's entries
-	Begin: func(d *snapshot.Deployment) {
-		if slices.ContainsFunc(d.Hosts, func(h *snapshot.Host) bool { return !h.Central() && h.SystemID != "" }) {
-			go func() { _, _ = doctor.GroundOf(d) }()
-		}
-	},
-	Settle: true, // a bond or a spanning tree takes a while, and so does a new neighbour
-	Run:    tunnelPaths,
+	Begin:    doctor.BeginGround,
+	Settle:   true, // a bond or a spanning tree takes a while, and so does a new neighbour
+	Run:      tunnelPaths,
 }
 
 // peersFollowed is how many peers of a node are sent a packet.
