@@ -551,19 +551,16 @@ func (o *doctorOptions) scope(ctx context.Context, c *cluster.Cluster, names []s
 	return doctor.NewScope(g, named, t), nil
 }
 
-// ask runs the checks. On a terminal it shows progress and findings meanwhile: a sample or an unreachable node takes
-// time.
+// ask runs the checks. On a terminal it shows progress meanwhile: a sample or an unreachable node takes time.
 func (e *examination) ask(d *snapshot.Deployment, checks []*doctor.Check) doctor.Report {
 	show := e.progress(len(checks))
-	ended := 0
+	ended, found := 0, ""
 	report := e.heard.Examine(d, checks, func(c *doctor.Check, findings []doctor.Finding) {
 		ended++
-		for _, f := range findings {
-			if f.Result.Fault() {
-				show.found(string(f.Result), f.Title)
-			}
+		if slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Result.Fault() }) {
+			found = ", something found"
 		}
-		show.show("%d of %d checks", ended, len(checks))
+		show.show("%d of %d checks%s", ended, len(checks), found)
 	})
 	show.clear()
 	return report

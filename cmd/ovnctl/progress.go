@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"golang.org/x/term"
-
-	"github.com/ovnctl/ovnctl/pkg/render"
 )
 
 // A progress shows a command's progress on a terminal.
@@ -50,11 +48,6 @@ func (p *progress) show(format string, args ...any) {
 	}
 	p.shown = true
 	fmt.Fprintf(p.options.stderr, "\r\x1b[K"+format, args...)
-}
-
-// found prints a permanent line: an early result.
-func (p *progress) found(result, title string) {
-	p.show("%s: %s\n", result, render.Clean(title))
 }
 
 // clear removes the line.

@@ -586,7 +586,7 @@ func (o *options) report(ctx context.Context, err error) int {
 			fmt.Fprintf(o.stderr, "ovnctl: standard output: %s\n", render.Clean(werr.Error()))
 		}
 	}
-	fmt.Fprintf(o.stderr, "ovnctl: %s\n", render.CleanLines(err.Error()))
+	fmt.Fprintln(o.stderr, o.style(o.stderr).Message("ovnctl: "+err.Error()))
 	return code
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -39,6 +40,9 @@ func openText(name string, stdin io.Reader) (*textInput, error) {
 		return &textInput{Reader: stdin, name: "standard input", file: f}, nil
 	}
 	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(name, "=, ") {
+		err = fmt.Errorf("%w\nhint: give a file, or text by standard input: echo 'TEXT' | ovnctl decode", err)
+	}
 	if err != nil {
 		return nil, usageError{err}
 	}

@@ -31,8 +31,6 @@ func newTopology(root *options) *cobra.Command {
 	cmd := newTopologyShow(root) // ovnctl topology, without a command, shows
 	cmd.Use, cmd.Aliases = "topology", []string{"topo"}
 	cmd.Short = "Show what the deployment is made of"
-	cmd.Args = cobra.NoArgs // what follows may be a mistyped command
-	cmd.ValidArgsFunction = nil
 	cmd.AddCommand(show)
 	return cmd
 }

@@ -118,7 +118,13 @@ func numbers(b *strings.Builder, of func(*release.Layout) (int, bool)) {
 	}
 	fmt.Fprint(b, "\nBy release of OVN (+: and its later patches):\n\n")
 	for _, n := range slices.Sorted(maps.Keys(spans)) {
-		fmt.Fprintf(b, "    %3d  %s\n", n, strings.Join(spans[n], ", "))
+		for i, some := range slices.Collect(slices.Chunk(spans[n], 7)) { // in lines of 80 columns
+			number := fmt.Sprintf("%3d", n)
+			if i > 0 {
+				number = "   "
+			}
+			fmt.Fprintf(b, "    %s  %s\n", number, strings.Join(some, ", "))
+		}
 	}
 }
 

@@ -20,6 +20,24 @@ func CleanLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
+// Message returns an error with its hints as the stream can show it: clean, and each line broken at blanks to fit, but those with a
+// command to copy.
+func (s Style) Message(text string) string {
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		line = Clean(line)
+		if s.Width <= 0 || strings.Contains(line, "ovnctl ") || strings.Contains(line, "kubectl ") {
+			out = append(out, line)
+			continue
+		}
+		const hang = "  "
+		for i, part := range wrap(Line{{Text: line}}, max(s.Width, narrowest), max(s.Width-len(hang), narrowest)) {
+			out = append(out, when(i > 0, hang)+strings.TrimRight(Style{}.painted(part), " "))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
 // ascii returns s with non-ASCII characters escaped, for a stream whose locale is not UTF-8.
 func ascii(s string) string {
 	var b strings.Builder

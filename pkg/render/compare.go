@@ -60,7 +60,16 @@ type comparePrinter struct {
 }
 
 func (p *comparePrinter) line(indent int, l ...Span) {
-	p.out.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+p.style.painted(p.style.prepare(l)), " ") + "\n")
+	lines := []Line{p.style.prepare(l)}
+	if p.style.Width > 0 {
+		lines = wrap(lines[0], max(p.style.Width-indent, narrowest), max(p.style.Width-indent-4, narrowest))
+	}
+	for i, line := range lines {
+		if i == 1 {
+			indent += 4
+		}
+		p.out.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+p.style.painted(line), " ") + "\n")
+	}
 }
 
 // heading starts a section.
