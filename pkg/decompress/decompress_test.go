@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -74,6 +76,15 @@ func TestPlain(t *testing.T) {
 func TestWindow(t *testing.T) {
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 31 << 3 /* 2 TiB */, 0x01, 0x00, 0x00}
 	if _, err := unpack(frame, Limit{}); err == nil || !strings.Contains(err.Error(), "zstd") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Without a directory for temporary files the message does not say that what was asked for is missing.
+func TestSpoolNowhere(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	_, err := Spool()
+	if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "temporary files") {
 		t.Errorf("%v", err)
 	}
 }

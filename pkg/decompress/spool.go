@@ -30,8 +30,8 @@ func Spool() (*File, error) {
 		dir = os.TempDir()
 		f, err = os.CreateTemp(dir, "ovnctl-*")
 	}
-	if err != nil {
-		return nil, err
+	if err != nil { // %v: that the file named by the user is missing is something else
+		return nil, fmt.Errorf("no directory for temporary files: %v\nhint: TMPDIR=DIRECTORY names one", err)
 	}
 	if err := os.Remove(f.Name()); err != nil {
 		_ = f.Close()
