@@ -53,6 +53,10 @@ func TestKubernetesZones(t *testing.T) {
 		t.Errorf("%d findings from a laptop, %d on a node", len(far.Findings), len(report.Findings))
 	}
 	kubernetesVersions(t, n, args, 3)
+	offered := n.ovnctl(t, append(append([]string{"__complete", "trace"}, args...), "shop/client", "shop/w")...)
+	if got := string(offered.stdout); !strings.Contains(got, "shop/web-1") || strings.Contains(got, "bank/") {
+		t.Errorf("completion offers:\n%s%s", got, offered.stderr)
+	}
 	kubernetesRights(t, n, k)
 	kubernetesManifests(t, n, k)
 }

@@ -161,6 +161,7 @@ const (
 	IPsecLacks     CauseKind = "ipsec-lacks"      // the association that the kernel's policy Detail needs
 	NoARP          CauseKind = "no-arp"           // interface Link of the workload asks for no MAC addresses
 	EchoIgnored    CauseKind = "echo-ignored"     // the workload or host answers no ping: sysctl Detail
+	TTLRanOut      CauseKind = "ttl-ran-out"      // the packet's TTL; Detail is what it began with and why, if that is known
 	NobodyListens  CauseKind = "nobody-listens"   // on Service
 	NobodyAccepts  CauseKind = "nobody-accepts"   // what listens on Service has as many connections waiting as it has room for
 	NotOnLink      CauseKind = "not-on-link"      // the workload takes Address for a neighbour, with Detail

@@ -58,6 +58,8 @@ type Trace struct {
 	Commands []string `json:"commands,omitempty"`
 	// Ingress is where the sender's frame enters its node's bridge; nil if it does not enter one by a port, or was not looked at.
 	Ingress *Ingress `json:"-"`
+	// TTL is what the packet's TTL or hop limit begins with; 0 if its sender was not looked at.
+	TTL int `json:"-"`
 	// Simulated are the nodes whose ovs-vswitchd was unreachable: they are simulated from saved flows. Documents name
 	// them in their source.
 	Simulated []string `json:"-"`

@@ -185,6 +185,32 @@ func (n *Network) IgnoresEcho(v6 bool) (setting string, ignores bool) {
 // echoIgnored are the settings by which a host answers no echo requests.
 var echoIgnored = [2]string{"net/ipv4/icmp_echo_ignore_all", "net/ipv6/icmp/echo_ignore_all"}
 
+// defaultTTL is the setting of the TTL that packets over IPv4 begin with, and hopLimit that over IPv6 of a link.
+const defaultTTL = "net/ipv4/ip_default_ttl"
+
+func hopLimit(link string) string { return "net/ipv6/conf/" + link + "/hop_limit" }
+
+// TTL returns the TTL or hop limit that a packet of the host begins with, and the setting that has it, as sysctl(8) names it;
+// false if it is unknown. Link is where it leaves if its route does not tell.
+func (n *Network) TTL(q RouteQuery, t Traffic, link string) (ttl int, setting string, known bool) {
+	q.traffic = &t
+	if r, err := n.byRules(q); err == nil {
+		link = cmp.Or(r.Dev, link)
+		if _, rest, ok := strings.Cut(" "+r.Metrics, " hoplimit "); ok {
+			text, _, _ := strings.Cut(rest, " ")
+			if ttl, err := strconv.Atoi(text); err == nil {
+				return ttl, "hoplimit of the route", true
+			}
+		}
+	}
+	key := defaultTTL
+	if q.Dst.Is6() {
+		key = hopLimit(link)
+	}
+	ttl, known = n.sysctl(key)
+	return ttl, strings.ReplaceAll(key, "/", "."), known
+}
+
 // useNeighbours has the kernel prefer, of several next hops over IPv4, those that answered.
 const useNeighbours = "net/ipv4/fib_multipath_use_neigh"
 
@@ -229,6 +255,8 @@ func (n *Network) sort() {
 // sysctlKeys are the patterns below /proc/sys that Network.Sysctl holds.
 var sysctlKeys = []string{
 	"net/ipv4/ip_forward",
+	defaultTTL,
+	hopLimit("*"),
 	"net/netfilter/nf_conntrack_count",
 	"net/netfilter/nf_conntrack_max",
 	echoIgnored[0],

@@ -11,7 +11,7 @@ type PodNet struct {
 	Netns string `json:"netns"`
 	// Link is the veth's end there.
 	Link Link `json:"link"`
-	// Network is the namespace's own view. Of Sysctl it has only what IgnoresEcho needs.
+	// Network is the namespace's own view. Of Sysctl it has only what IgnoresEcho and TTL need.
 	Network *Network `json:"network"`
 	// Guessed is set if the namespace was found by interface numbers alone, which another container's may have too.
 	Guessed bool `json:"guessed,omitempty"`

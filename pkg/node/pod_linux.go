@@ -37,7 +37,11 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 			return err
 		}
 		pod.Network.Sysctl = map[string]string{}
-		for _, path := range echoIgnored {
+		paths := append(echoIgnored[:], defaultTTL)
+		for _, l := range pod.Network.Links {
+			paths = append(paths, hopLimit(l.Name))
+		}
+		for _, path := range paths {
 			if text, err := readProc("/proc/sys/"+path, nil); err == nil {
 				pod.Network.Sysctl[path] = strings.TrimSpace(string(text))
 			}

@@ -286,13 +286,19 @@ func (r *remote) Network(ctx context.Context) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.Sysctl = map[string]string{}
-	for line := range strings.Lines(string(out)) {
+	n.Sysctl = sysctlsOf(out)
+	return n, nil
+}
+
+// sysctlsOf parses lines of grep -H, PATH:VALUE.
+func sysctlsOf(text []byte) map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(string(text)) {
 		if path, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			n.Sysctl[strings.TrimPrefix(path, "/proc/sys/")] = value
+			all[strings.TrimPrefix(path, "/proc/sys/")] = value
 		}
 	}
-	return n, nil
+	return all
 }
 
 func (r *remote) Route(ctx context.Context, q RouteQuery) (*Route, error) {

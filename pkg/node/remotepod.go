@@ -54,12 +54,7 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 	if err != nil {
 		return nil, err
 	}
-	pod.Network.Sysctl = map[string]string{}
-	for i, name := range []string{"echo4", "echo6"} {
-		if p, ok := parts[name]; ok && p.code == 0 {
-			pod.Network.Sysctl[echoIgnored[i]] = strings.TrimSpace(string(p.out))
-		}
-	}
+	pod.Network.Sysctl = sysctlsOf(parts["sysctl"].out)
 	pod.route = func(ctx context.Context, q RouteQuery) (*Route, error) {
 		if route, err := pod.Network.lookup(q); err == nil { // what was just read says it as well
 			return route, nil
@@ -110,8 +105,7 @@ part ss $T ss -Hlntu
 	part udp cat /proc/net/udp
 	part udp6 cat /proc/net/udp6
 }
-part echo4 cat /proc/sys/net/ipv4/icmp_echo_ignore_all
-part echo6 cat /proc/sys/net/ipv6/icmp/echo_ignore_all
+part sysctl grep -Hs . /proc/sys/`+echoIgnored[0]+` /proc/sys/`+echoIgnored[1]+` /proc/sys/`+defaultTTL+` /proc/sys/`+hopLimit("*")+`
 :
 INSIDE
 `, r.Timeout/2, r.Timeout)

@@ -16,7 +16,7 @@ var (
 
 // insideFrame returns an Ethernet frame with an echo request that has a word and a size, in bytes from the IP header on.
 func insideFrame(word uint32, size int) []byte {
-	p := &Packet{Protocol: "icmp", Src: insideSrc, Dst: insideDst, Size: size}
+	p := &Packet{Protocol: "icmp", Src: insideSrc, Dst: insideDst, Size: size, TTL: defaultTTL}
 	ip := p.marked(word, size)
 	frame := binary.BigEndian.AppendUint16(append([]byte{}, insideMACs...), etherIPv4)
 	return append(frame, ip...)

@@ -161,7 +161,8 @@ func (r *run) judge(sent *journey.Sent, verdict journey.Verdict, out outgoing) {
 		}
 	}
 	there, back := arrived(sent.Places, false), arrived(sent.Places, true)
-	refused := r.refused(sent.Places)
+	refused := r.errorCame(sent.Places, refusal, failure, expiry)
+	there = there && !r.errorCame(sent.Places, expiry)
 	from, to := name(r.trace.Request.From), name(r.trace.Request.To)
 	switch {
 	case errors.Is(out.err, node.ErrNotSent):
@@ -192,11 +193,11 @@ func (r *run) judge(sent *journey.Sent, verdict journey.Verdict, out outgoing) {
 	}
 }
 
-// refused reports whether an error came back to the sender.
-func (r *run) refused(places []journey.Watchpoint) bool {
+// errorCame reports whether an error of some kinds came back to the sender.
+func (r *run) errorCame(places []journey.Watchpoint, kinds ...sightKind) bool {
 	for _, p := range places[max(0, len(places)-3):] { // its port, its own interface and its kernel
 		if p.Reply && slices.ContainsFunc(r.seen, func(s sighting) bool {
-			return (s.sight.what == refusal || s.sight.what == failure) && at(p, s)
+			return slices.Contains(kinds, s.sight.what) && at(p, s)
 		}) {
 			return true
 		}

@@ -26,6 +26,7 @@ type Packet struct {
 	Port       uint16
 	Size       int    // in bytes, with the IP header
 	DSCP       byte   // RFC 2474, 6 bits
+	TTL        byte   // or hop limit
 	Mark       uint32 // the lowest byte is 0, and counts the packets
 }
 
@@ -91,13 +92,13 @@ func (p *Packet) marked(word uint32, size int) []byte {
 	transport := b[20:]
 	if p.Dst.Is6() {
 		transport = b[40:]
-		b[0], b[1], b[7] = 0x60|p.DSCP>>2, p.DSCP<<6, 64
+		b[0], b[1], b[7] = 0x60|p.DSCP>>2, p.DSCP<<6, p.TTL
 		binary.BigEndian.PutUint16(b[4:], uint16(len(transport)))
 		copy(b[8:], p.Src.AsSlice())
 		copy(b[24:], p.Dst.AsSlice())
 		b[6] = p.proto()
 	} else {
-		b[0], b[1], b[6], b[8], b[9] = 0x45, p.DSCP<<2, 0x40, 64, p.proto()
+		b[0], b[1], b[6], b[8], b[9] = 0x45, p.DSCP<<2, 0x40, p.TTL, p.proto()
 		binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
 		binary.BigEndian.PutUint16(b[4:], uint16(word>>8)+uint16(word)>>1)
 		copy(b[12:], p.Src.AsSlice())
@@ -198,6 +199,7 @@ const (
 	reply             // of whoever received it
 	refusal           // a TCP reset
 	failure           // an ICMP error about it
+	expiry            // the same, by a router where its TTL ran out
 )
 
 // EtherTypes and the ports of tunnels.
@@ -339,20 +341,24 @@ func (p *Packet) message(h ipHeader, marked func(int) (int, bool)) (sight, bool)
 		i, ok := marked(8)
 		return sight{index: i, what: reply}, ok
 	case !v6 && (kind == 3 || kind == 11 || kind == 12), v6 && kind >= 1 && kind <= 4:
+		what := failure
+		if !v6 && kind == 11 || v6 && kind == 3 {
+			what = expiry
+		}
 		quoted, ok := readIP(h.t[8:])
 		if !ok {
 			return sight{}, false
 		}
 		if len(quoted.t) < 12 && p.Protocol == "icmp" { // identifier and sequence number are all there is
 			w := binary.BigEndian.Uint32(quoted.t[4:])
-			return sight{index: int(w&^markMask) / 2, what: failure}, w&markMask == p.Mask()
+			return sight{index: int(w&^markMask) / 2, what: what}, w&markMask == p.Mask()
 		}
 		if quoted.proto == protoICMP && quoted.t[0] == 3 || quoted.proto == protoICMPv6 && quoted.t[0] < 128 {
 			return sight{}, false // no error is about an error
 		}
 		s, ok := p.recognize(quoted)
 		ok = ok && s.what == itself // else the sender's own kernel refuses a reply that it did not ask for
-		s.what = failure
+		s.what = what
 		return s, ok
 	}
 	return sight{}, false

@@ -55,6 +55,9 @@ func Run(ctx context.Context, c *cluster.Cluster, t *journey.Trace, q Query) (*j
 	return r.answer(sent), nil
 }
 
+// defaultTTL is what a packet begins with whose sender has no setting of its own, or one that is unknown.
+const defaultTTL = 64
+
 // packetOf returns the packet to send.
 func packetOf(t *journey.Trace, q Query) (*Packet, error) {
 	src, err := netip.ParseAddr(t.Request.From.Address)
@@ -68,9 +71,12 @@ func packetOf(t *journey.Trace, q Query) (*Packet, error) {
 	var seed [8]byte
 	_, _ = rand.Read(seed[:])
 	p := &Packet{
-		Protocol: t.Request.Protocol, Src: src.Unmap(), Dst: dst.Unmap(), Port: uint16(t.Request.Port), DSCP: byte(q.DSCP),
+		Protocol: t.Request.Protocol, Src: src.Unmap(), Dst: dst.Unmap(), Port: uint16(t.Request.Port), DSCP: byte(q.DSCP), TTL: defaultTTL,
 		// Below the kernel's ephemeral range.
 		SourcePort: 12000 + binary.BigEndian.Uint16(seed[4:])%20000, Mark: binary.BigEndian.Uint32(seed[:]) & markMask,
+	}
+	if t.TTL > 0 && t.TTL < 256 {
+		p.TTL = byte(t.TTL)
 	}
 	p.Size = cmp.Or(q.Size, p.headers()+56)
 	if p.Protocol == "tcp" {

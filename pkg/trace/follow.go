@@ -28,6 +28,8 @@ type tracer struct {
 	beganAt   *nodeView // the node that sends the first packet itself; nil if a workload or the network outside does
 
 	ingress  *journey.Ingress // where the packet enters a bridge
+	firstTTL int              // of the first packet, as it begins
+	ttl      string           // what the packet's TTL began with and why, if its sender was looked at
 	commands []string         // that show the same, in order
 
 	known    *Known

@@ -55,6 +55,9 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (l
 	if port.Parent != "" {
 		pkt.SetUint("dl_vlan", uint64(port.Tag))
 	}
+	if port.Parent == "" {
+		t.begins(ctx, v, attached.Interface, &pkt)
+	}
 	start := location{node: v, bridge: attached.Bridge, port: packet.PortID{Number: uint32(attached.OFPort)}, packet: pkt}
 	link := attached.Interface
 	if port.Parent != "" {
@@ -85,7 +88,9 @@ func (t *tracer) fromNode(ctx context.Context, from topology.Match, p Packet) (l
 	if err != nil {
 		return location{}, unknown(causeOf(err))
 	}
-	return location{node: v, packet: p.frame(noMAC, noMAC)}, nil
+	l := location{node: v, packet: p.frame(noMAC, noMAC)}
+	t.begins(ctx, v, "", &l.packet)
+	return l, nil
 }
 
 // noMAC is the MAC address in the frame of a packet that a host is about to send.

@@ -159,6 +159,33 @@ func (t *tracer) sends(ctx context.Context, v *nodeView, link string, p packet.T
 	return v.filtered(link, w.pod, p, reply, false)
 }
 
+// begins gives a packet the TTL that its sender begins with, if it is known: the workload behind a link, or without one the host.
+func (t *tracer) begins(ctx context.Context, v *nodeView, link string, p *packet.Flow) {
+	t.ttl = ""
+	tuple, ok := p.Tuple()
+	if v == nil || !ok {
+		return
+	}
+	var net *node.Network
+	sender, by := v.Name, ""
+	if link == "" {
+		net, _ = v.net(ctx) // what cannot be read matters elsewhere
+	} else if w := t.workload(ctx, v, link); w.pod != nil {
+		net, by, sender = w.pod.Network, w.pod.Link.Name, link
+		if port := v.ports[link]; port != nil {
+			sender = port.Label()
+		}
+	}
+	if net == nil {
+		return
+	}
+	q := node.RouteQuery{Dst: tuple.Dst, Src: tuple.Src}
+	if ttl, setting, known := net.TTL(q, trafficOf(tuple), by); known && ttl > 0 && ttl < 256 {
+		p.SetUint("nw_ttl", uint64(ttl))
+		t.ttl = fmt.Sprintf("it begins with %d, by %s of %s", ttl, setting, sender)
+	}
+}
+
 // routeOf returns the route by which a workload sends a packet.
 func routeOf(ctx context.Context, pod *node.PodNet, p packet.Tuple) (*node.Route, error) {
 	q := node.RouteQuery{Dst: p.Dst, Src: p.Src}

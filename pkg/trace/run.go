@@ -61,7 +61,7 @@ func (t *tracer) openflow(ctx context.Context, ask *question, paths int) []journ
 	if failure != nil {
 		return []journey.Branch{neverSent(*failure, ask.packet, journey.OpenFlow)}
 	}
-	t.ingress = start.ingress()
+	t.ingress, t.firstTTL = start.ingress(), int(start.packet.Uint("nw_ttl"))
 	var branches []journey.Branch
 	seen := map[string]bool{}
 	paths = max(paths, len(ask.backends))
@@ -189,6 +189,9 @@ func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (en
 	}
 	if stopped != nil {
 		return ending{verdict: *stopped}, nil
+	}
+	if !forward.outside {
+		r.begins(ctx, start.node, forward.link, &start.packet)
 	}
 	return r.follow(ctx, start)
 }

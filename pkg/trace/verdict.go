@@ -48,6 +48,9 @@ func (r *run) dropped(ctx context.Context, p location, leaf ovs.Leaf, o *outcome
 		}
 		if outcome, ends := endings[u.Opcode]; ends {
 			v.Outcome, v.Because = outcome, r.taken(u, step, leaf)
+			if r.replying && v.Because.Kind == journey.TTLRanOut { // who waits for the reply is not told
+				v.Outcome = journey.Dropped
+			}
 			return v
 		}
 		if leaf.Kind == ovs.ToController {
@@ -101,6 +104,8 @@ func (r *run) taken(u decode.Userdata, step journey.Step, leaf ovs.Leaf) journey
 	switch {
 	case u.Opcode == "ARP", u.Opcode == "ND_NS":
 		return journey.Cause{Kind: journey.NextHopUnknown, Address: cause.NextHop(&leaf.Packet)}
+	case leaf.Packet.Uint("nw_ttl") <= 1 && strings.HasPrefix(u.Opcode, "ICMP") && step.Stage == "lr_in_ip_input":
+		return journey.Cause{Kind: journey.TTLRanOut, Detail: r.ttl}
 	case r.withoutBackends(step.Object, t):
 		return journey.Cause{Kind: journey.NoBackends, Object: step.Object, Detail: joinPort(t.Dst, t.DstPort)}
 	case step.Object == nil || u.Opcode != "REJECT":

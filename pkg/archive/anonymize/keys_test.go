@@ -64,3 +64,33 @@ func keyRead(n ast.Node) (string, bool) {
 	text, err := strconv.Unquote(key.Value)
 	return text, err == nil
 }
+
+// TestSettingsOfHosts holds that redaction keeps the names of the kernel's settings that are read of a host or a pod.
+func TestSettingsOfHosts(t *testing.T) {
+	set := token.NewFileSet()
+	files, err := parser.ParseDir(set, "../../node", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var settings []string
+	for _, p := range files {
+		ast.Inspect(p, func(n ast.Node) bool {
+			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+				if s, err := strconv.Unquote(text.Value); err == nil && strings.HasPrefix(s, "net/") && strings.Count(s, "/") > 1 {
+					settings = append(settings, strings.TrimSuffix(strings.ReplaceAll(s, "*", "lo"), "/"))
+				}
+			}
+			return true
+		})
+	}
+	settings = append(settings, "net/ipv6/conf/lo/hop_limit", "net/ipv6/conf/lo/forwarding")
+	if len(settings) < 15 {
+		t.Errorf("only %d settings", len(settings))
+	}
+	r := New()
+	for _, s := range settings {
+		if _, got := r.File("node1/network.json", []byte(`{"sysctl":{"`+s+`":"1"}}`)); !strings.Contains(string(got), `"`+s+`"`) {
+			t.Errorf("%s: redaction makes %s of it", s, got)
+		}
+	}
+}

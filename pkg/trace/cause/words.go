@@ -90,6 +90,7 @@ var words = map[journey.CauseKind]string{
 	journey.IPsecLacks:     "an IPsec policy of the {who} has it encrypted, but there is no association for that: {detail}",
 	journey.NoARP:          "interface {link} of the {who} asks for no MAC addresses (arp off), and does not know that of {address}",
 	journey.EchoIgnored:    "the {who} answers no ping: {detail}",
+	journey.TTLRanOut:      "its TTL has run out[: {detail}]",
 	journey.NobodyAccepts:  "what listens in the {who} on {service}[ at {address}] accepts nothing: its queue of new connections is full",
 	journey.NobodyListens:  "nothing in the {who} listens on {service}[ at {address}]",
 	journey.NoSuchGateway:  "the {who} has a route by the gateway {address}, which nothing on its switch has",
