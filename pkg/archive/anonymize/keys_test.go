@@ -67,14 +67,20 @@ func keyRead(n ast.Node) (string, bool) {
 
 // TestSettingsOfHosts holds that redaction keeps the names of the kernel's settings that are read of a host or a pod.
 func TestSettingsOfHosts(t *testing.T) {
-	set := token.NewFileSet()
-	files, err := parser.ParseDir(set, "../../node", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	files, err := filepath.Glob("../../node/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var settings []string
-	for _, p := range files {
-		ast.Inspect(p, func(n ast.Node) bool {
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
 			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
 				if s, err := strconv.Unquote(text.Value); err == nil && strings.HasPrefix(s, "net/") && strings.Count(s, "/") > 1 {
 					settings = append(settings, strings.TrimSuffix(strings.ReplaceAll(s, "*", "lo"), "/"))
