@@ -7,7 +7,10 @@ set -eu
 packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables tcpdump openssl openssh-client openssh-server ca-certificates python3-openvswitch python3-netaddr python3-pyparsing chromium fonts-dejavu-core hugo"
 command -v npm >/dev/null || packages="$packages npm" # fetches axe-core
 [ "${1:-}" != machine ] || packages="$packages qemu-system-x86 e2fsprogs"
-[ "${1:-}" != kubernetes ] || packages="$packages etcd-server kubernetes-client"
+if [ "${1:-}" = kubernetes ]; then
+	packages="$packages etcd-server"
+	command -v kubectl >/dev/null || packages="$packages kubernetes-client" # others package it, too
+fi
 [ "${1:-}" != prometheus ] || packages="$packages prometheus"
 [ "${1:-}" != packages ] || packages="$packages rpm"
 
