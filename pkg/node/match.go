@@ -184,7 +184,7 @@ func (m *filterMatch) field(word string) comparison {
 		if word != p.Protocol {
 			m.and(no)
 		}
-		key = m.next()
+		key, known = m.next(), map[string]comparison{"type": p.echo}
 	default:
 		return nil
 	}
@@ -345,6 +345,16 @@ func when(b bool) tri {
 func (m *filterMatch) protocol(word string) tri {
 	names := map[string]string{"6": "tcp", "17": "udp", "1": "icmp", "58": "icmpv6", "ipv6-icmp": "icmpv6", "0": m.packet.Protocol, "all": m.packet.Protocol}
 	return when(cmp.Or(names[word], word) == m.packet.Protocol)
+}
+
+// echo compares the type of an ICMP message with that of an echo request, or of the reply.
+func (p *FilterPacket) echo(word string) tri {
+	types := map[string]bool{"echo-request": false, "8": false, "128": false, "echo-reply": true, "0": true, "129": true}
+	reply, is := types[word]
+	if !is && strings.ContainsAny(word, "-") && word != "" && word[0] >= '0' && word[0] <= '9' { // a range
+		return maybe
+	}
+	return when(is && reply == p.Established)
 }
 
 func (m *filterMatch) state(word string) tri {

@@ -215,11 +215,7 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 			h.translate(ctx, net, route)
 		}
 		if h.ttl != "" && h.packet.Uint("nw_ttl") <= 1 {
-			outcome := journey.Rejected
-			if h.replying { // who waits for the reply is not told
-				outcome = journey.Dropped
-			}
-			h.stop(outcome, journey.Cause{Kind: journey.TTLRanOut, Detail: h.ttl})
+			h.stop(journey.Rejected, journey.Cause{Kind: journey.TTLRanOut, Detail: h.ttl})
 			return
 		}
 		h.packet.SetUint("nw_ttl", h.packet.Uint("nw_ttl")-1)

@@ -98,9 +98,7 @@ func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *top
 			assumed = append(assumed, journey.Assumption{Kind: journey.RoutingRules, Objects: objects})
 		}
 	}
-	if did, _ := podFilter(w.pod, p, false, in); w.pod.Firewall == nil || did == node.FilterUnsure {
-		assumed = append(assumed, journey.Assumption{Kind: journey.Filters, Objects: objects})
-	}
+	assumed = append(assumed, t.unsureFilter(ctx, v, link, p, false, in)...)
 	direction := "out"
 	if in {
 		direction = "in"
@@ -109,6 +107,22 @@ func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *top
 		assumed = append(assumed, journey.Assumption{Kind: journey.Encryption, Objects: objects})
 	}
 	return append(assumed, shapedBy(&w.pod.Link, w.pod.Link.Attached, port.Label())...)
+}
+
+// unsureFilter returns that the packet filter of the workload behind a link is assumed to let a packet pass, if it cannot be told.
+func (t *tracer) unsureFilter(ctx context.Context, v *nodeView, link string, p packet.Tuple, reply, in bool) []journey.Assumption {
+	pod := t.workload(ctx, v, link).pod
+	if pod == nil {
+		return nil
+	}
+	if did, _ := podFilter(pod, p, reply, in); pod.Firewall != nil && did != node.FilterUnsure {
+		return nil
+	}
+	label := link
+	if port := v.ports[link]; port != nil {
+		label = port.Label()
+	}
+	return []journey.Assumption{{Kind: journey.Filters, Objects: []string{label}}}
 }
 
 // sends checks whether the workload behind a link would send a packet at all. It is nil if it would.

@@ -22,6 +22,7 @@ func (w *Walker) Branch(ctx context.Context, r *Round) journey.Branch {
 	w.say(r.Forward, &b.Forward.Verdict, "the packet")
 	if r.Reply != nil {
 		b.Reply = w.direction(ctx, r.Reply, "est,rpl")
+		b.Reply.Verdict.Outcome = ofReply(b.Reply.Verdict.Outcome)
 		w.say(r.Reply, &b.Reply.Verdict, "the reply")
 	}
 	return b
@@ -32,6 +33,7 @@ func (w *Walker) Branch(ctx context.Context, r *Round) journey.Branch {
 func (w *Walker) Verdict(ctx context.Context, r *Round) journey.Verdict {
 	if r.Reply != nil && r.Reply.Outcome() != journey.Delivered {
 		v := w.verdict(ctx, r.Reply)
+		v.Outcome = ofReply(v.Outcome)
 		w.say(r.Reply, &v, "the reply")
 		return v
 	}

@@ -160,6 +160,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 	r.blameZone(&back)
 	b.Reply = r.direction(reply, "est,rpl", &back, err)
 	r.checkReturn(start.packet, b.Reply, back)
+	b.Reply.Verdict.Outcome = ofReply(b.Reply.Verdict.Outcome)
 	say(&b.Reply.Verdict, back.hops, back.reached, "the reply")
 	if b.Reply.Verdict.Outcome != journey.Delivered {
 		b.Verdict = b.Reply.Verdict
@@ -192,6 +193,9 @@ func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (en
 	}
 	if !forward.outside {
 		r.begins(ctx, start.node, forward.link, &start.packet)
+	}
+	if forward.link != "" {
+		start.assumed = append(start.assumed, r.unsureFilter(ctx, start.node, forward.link, t, true, false)...)
 	}
 	return r.follow(ctx, start)
 }

@@ -48,9 +48,6 @@ func (r *run) dropped(ctx context.Context, p location, leaf ovs.Leaf, o *outcome
 		}
 		if outcome, ends := endings[u.Opcode]; ends {
 			v.Outcome, v.Because = outcome, r.taken(u, step, leaf)
-			if r.replying && v.Because.Kind == journey.TTLRanOut { // who waits for the reply is not told
-				v.Outcome = journey.Dropped
-			}
 			return v
 		}
 		if leaf.Kind == ovs.ToController {
@@ -237,6 +234,14 @@ func (r *run) stopped(p location, o *outcome, what journey.Outcome, c journey.Ca
 		v.Datapath = o.hops[n-1].Datapath
 	}
 	return v
+}
+
+// ofReply is the outcome for whoever waits for a reply: of a rejected one its sender is told.
+func ofReply(o journey.Outcome) journey.Outcome {
+	if o == journey.Rejected {
+		return journey.Dropped
+	}
+	return o
 }
 
 // say puts a verdict into words, as the very last step. What is "the packet" or "the reply".

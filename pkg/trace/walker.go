@@ -96,7 +96,7 @@ func (r *Round) Outcome() journey.Outcome {
 	if r.Reply == nil {
 		return r.Forward.Outcome()
 	}
-	return r.Reply.Outcome()
+	return ofReply(r.Reply.Outcome())
 }
 
 // deciding returns the path that decides the outcome: that of the failed direction, else the packet's.
