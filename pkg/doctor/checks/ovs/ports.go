@@ -23,8 +23,9 @@ var PortNoSuchDevice = &doctor.Check{
 
 A bridge has a port for a network device that does not exist. ovs-vswitchd tries to open
 it at every change, and its list of errors grows.`,
-	Causes: []string{"vswitchd-not-running"},
-	Run:    doctor.Over2((*doctor.Pass).Switches, withoutDevice),
+	Causes:   []string{"vswitchd-not-running"},
+	CausesOn: []doctor.Kind{{Check: "pod-veth-vanished"}}, // ovs-vswitchd notices it while doctor looks
+	Run:      doctor.Over2((*doctor.Pass).Switches, withoutDevice),
 }
 
 func noSuchDevice(i *vswitch.InterfaceBrief) bool {
