@@ -41,7 +41,8 @@ ports of the other zones on it, and their gateways as remote chassis.`,
 				}
 			}
 		}
-		if ic != nil {
+		// A package starts ovn-ic and its databases also where nobody has connected anything.
+		if ic != nil && (transits > 0 || len(ic.Switches) > 0 || len(ic.Zones) > 0) {
 			for z := range p.EachZone() {
 				compareZone(p, z, ic)
 			}
