@@ -167,19 +167,19 @@ func names(dir, node string, number int) (there, here func(string) string, err e
 	return replacer(to), replacer(from), nil
 }
 
-// replacer replaces whole words.
+// replacer replaces whole words: 10.0.0.1 is not in 10.0.0.11.
 func replacer(words map[string]string) func(string) string {
-	var patterns []string
-	for word := range words {
-		patterns = append(patterns, regexp.QuoteMeta(word))
-		if !strings.HasSuffix(word, `"`) {
-			patterns[len(patterns)-1] += `\b`
+	var pairs []string // the earlier ones win
+	for was := range words {
+		for digit := range 10 {
+			longer := was + strconv.Itoa(digit)
+			pairs = append(pairs, longer, longer)
 		}
 	}
-	known := regexp.MustCompile(strings.Join(patterns, "|"))
-	return func(text string) string {
-		return known.ReplaceAllStringFunc(text, func(word string) string { return words[word] })
+	for was, is := range words {
+		pairs = append(pairs, was, is)
 	}
+	return strings.NewReplacer(pairs...).Replace
 }
 
 // record of a database file, ovsdb(5).
