@@ -112,7 +112,7 @@ func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *top
 // unsureFilter returns that the packet filter of the workload behind a link is assumed to let a packet pass, if it cannot be told.
 func (t *tracer) unsureFilter(ctx context.Context, v *nodeView, link string, p packet.Tuple, reply, in bool) []journey.Assumption {
 	pod := t.workload(ctx, v, link).pod
-	if pod == nil {
+	if pod == nil || pod.Sockets == nil { // all of it is assumed
 		return nil
 	}
 	if did, _ := podFilter(pod, p, reply, in); pod.Firewall != nil && did != node.FilterUnsure {
