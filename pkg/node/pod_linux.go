@@ -37,7 +37,7 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 			return err
 		}
 		pod.Network.Sysctl = map[string]string{}
-		paths := append(echoIgnored[:], defaultTTL)
+		paths := append(echoIgnored[:], defaultTTL, hopLimit("all"), hopLimit("default"))
 		for _, l := range pod.Network.Links {
 			paths = append(paths, hopLimit(l.Name))
 		}

@@ -61,6 +61,7 @@ var devconf = map[string]struct {
 	"net/ipv4/conf/*/accept_local":   {unix.AF_INET, 22},
 	"net/ipv4/conf/*/src_valid_mark": {unix.AF_INET, 23},
 	"net/ipv6/conf/*/forwarding":     {unix.AF_INET6, 0},
+	hopLimit("*"):                    {unix.AF_INET6, 1},
 	"net/ipv6/conf/*/accept_ra":      {unix.AF_INET6, 3},
 	"net/ipv6/conf/*/proxy_ndp":      {unix.AF_INET6, 22},
 	"net/ipv6/conf/*/disable_ipv6":   {unix.AF_INET6, 26},
