@@ -124,7 +124,7 @@ func ownFaults(l *lab.Lab) []fault {
 		{name: "pod with a gateway that nobody has", on: "shop/client", breaks: "ip route replace default via 10.244.1.99", mends: "ip route replace default via 10.244.1.1",
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "10.244.1.99").isDropped(), q("tcp", "shop/web-2", "shop/client", "10.244.1.99")}},
 		{name: "TTL of the sender", on: "shop/client", breaks: "sysctl -qw net.ipv4.ip_default_ttl=1", mends: "sysctl -qw net.ipv4.ip_default_ttl=64",
-			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "its TTL has run out: it begins with 1, by net.ipv4.ip_default_ttl of shop/client")}},
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "its TTL has run out: it begins with 1, by net.ipv4.ip_default_ttl of shop/client"), q("tcp", "shop/client", "shop/web", "ip_default_ttl of shop/client")}},
 		{name: "TTL of the replies", on: "shop/web-2", breaks: "sysctl -qw net.ipv4.ip_default_ttl=1", mends: "sysctl -qw net.ipv4.ip_default_ttl=64",
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "its TTL has run out: it begins with 1, by net.ipv4.ip_default_ttl of shop/web-2")}},
 		{name: "hop limit of a route of the pod", on: "shop/client", breaks: "ip route change default via 10.244.1.1 hoplimit 2", mends: "ip route change default via 10.244.1.1",

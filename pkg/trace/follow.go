@@ -29,7 +29,6 @@ type tracer struct {
 
 	ingress  *journey.Ingress // where the packet enters a bridge
 	firstTTL int              // of the first packet, as it begins
-	ttl      string           // what the packet's TTL began with and why, if its sender was looked at
 	commands []string         // that show the same, in order
 
 	known    *Known
@@ -47,6 +46,7 @@ type run struct {
 	// fromOutside is set if the connection begins in the network outside.
 	fromOutside bool
 	replying    bool           // the packet is the reply
+	ttl         string         // what its TTL begins with and why; empty if its sender was not looked at
 	length      int            // of the packets in bytes, Ethernet header included; 0: unknown
 	untaken     *journey.Cause // a zone that was too full for the connection
 	// backend is where the packet was first translated to, if anywhere.

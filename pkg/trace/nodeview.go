@@ -30,6 +30,7 @@ type location struct {
 	// carries is the packet inside, if packet is the outer one of a tunnel; nil if it is not.
 	carries *tunnelled
 	assumed []journey.Assumption // about where it starts
+	began   string               // where it starts: what its TTL begins with and why; empty if its sender was not looked at
 }
 
 // A nodeView is a node with what is needed to decode the numbers in its flows.

@@ -52,16 +52,13 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (l
 	if stopped != nil {
 		return location{}, stopped
 	}
-	if port.Parent != "" {
-		pkt.SetUint("dl_vlan", uint64(port.Tag))
-	}
-	if port.Parent == "" {
-		t.begins(ctx, v, attached.Interface, &pkt)
-	}
 	start := location{node: v, bridge: attached.Bridge, port: packet.PortID{Number: uint32(attached.OFPort)}, packet: pkt}
 	link := attached.Interface
 	if port.Parent != "" {
 		link = ""
+		start.packet.SetUint("dl_vlan", uint64(port.Tag))
+	} else {
+		t.begins(ctx, &start, link)
 	}
 	start.assumed = t.unseen(ctx, v, link, port, p.tuple(), false)
 	return start, nil
@@ -89,7 +86,7 @@ func (t *tracer) fromNode(ctx context.Context, from topology.Match, p Packet) (l
 		return location{}, unknown(causeOf(err))
 	}
 	l := location{node: v, packet: p.frame(noMAC, noMAC)}
-	t.begins(ctx, v, "", &l.packet)
+	t.begins(ctx, &l, "")
 	return l, nil
 }
 

@@ -118,11 +118,7 @@ func (t *tracer) unsureFilter(ctx context.Context, v *nodeView, link string, p p
 	if did, _ := podFilter(pod, p, reply, in); pod.Firewall != nil && did != node.FilterUnsure {
 		return nil
 	}
-	label := link
-	if port := v.ports[link]; port != nil {
-		label = port.Label()
-	}
-	return []journey.Assumption{{Kind: journey.Filters, Objects: []string{label}}}
+	return []journey.Assumption{{Kind: journey.Filters, Objects: []string{v.behind(link)}}}
 }
 
 // sends checks whether the workload behind a link would send a packet at all. It is nil if it would.
@@ -173,31 +169,35 @@ func (t *tracer) sends(ctx context.Context, v *nodeView, link string, p packet.T
 	return v.filtered(link, w.pod, p, reply, false)
 }
 
-// begins gives a packet the TTL that its sender begins with, if it is known: the workload behind a link, or without one the host.
-func (t *tracer) begins(ctx context.Context, v *nodeView, link string, p *packet.Flow) {
-	t.ttl = ""
-	tuple, ok := p.Tuple()
-	if v == nil || !ok {
+// begins gives a packet the TTL that its sender begins with, the workload behind the link or else the host, if it is known.
+func (t *tracer) begins(ctx context.Context, l *location, link string) {
+	tuple, ok := l.packet.Tuple()
+	if l.node == nil || !ok {
 		return
 	}
 	var net *node.Network
-	sender, by := v.Name, ""
+	sender, by := l.node.Name, ""
 	if link == "" {
-		net, _ = v.net(ctx) // what cannot be read matters elsewhere
-	} else if w := t.workload(ctx, v, link); w.pod != nil {
-		net, by, sender = w.pod.Network, w.pod.Link.Name, link
-		if port := v.ports[link]; port != nil {
-			sender = port.Label()
-		}
+		net, _ = l.node.net(ctx) // what cannot be read matters elsewhere
+	} else if w := t.workload(ctx, l.node, link); w.pod != nil {
+		net, by, sender = w.pod.Network, w.pod.Link.Name, l.node.behind(link)
 	}
 	if net == nil {
 		return
 	}
 	q := node.RouteQuery{Dst: tuple.Dst, Src: tuple.Src}
 	if ttl, setting, known := net.TTL(q, trafficOf(tuple), by); known && ttl > 0 && ttl < 256 {
-		p.SetUint("nw_ttl", uint64(ttl))
-		t.ttl = fmt.Sprintf("it begins with %d, by %s of %s", ttl, setting, sender)
+		l.packet.SetUint("nw_ttl", uint64(ttl))
+		l.began = fmt.Sprintf("it begins with %d, by %s of %s", ttl, setting, sender)
 	}
+}
+
+// behind names what is behind a link.
+func (v *nodeView) behind(link string) string {
+	if port := v.ports[link]; port != nil {
+		return port.Label()
+	}
+	return link
 }
 
 // routeOf returns the route by which a workload sends a packet.

@@ -125,6 +125,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 	if start.bridge == "" && start.link == "" {
 		r.beganAt = start.node
 	}
+	r.ttl = start.began
 	forward, err := r.follow(ctx, start)
 	r.blameZone(&forward)
 	learned := forward.learned
@@ -174,7 +175,7 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 // reply follows the reply from where the packet arrived, if one is sent at all.
 func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (ending, error) {
 	start := forward.at
-	start.packet, r.replying = packet, true
+	start.packet, start.began, r.replying = packet, "", true
 	t, _ := packet.Tuple()
 	var stopped *journey.Verdict
 	switch {
@@ -192,11 +193,12 @@ func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (en
 		return ending{verdict: *stopped}, nil
 	}
 	if !forward.outside {
-		r.begins(ctx, start.node, forward.link, &start.packet)
+		r.begins(ctx, &start, forward.link)
 	}
 	if forward.link != "" {
 		start.assumed = append(start.assumed, r.unsureFilter(ctx, start.node, forward.link, t, true, false)...)
 	}
+	r.ttl = start.began
 	return r.follow(ctx, start)
 }
 
