@@ -13,42 +13,48 @@ func explain(found []Finding, checks []*Check) []Finding {
 	for _, c := range checks {
 		of[c.Name] = c
 	}
-	parent := make([]int, len(found))
-	concerned := make([]concern, len(found))
-	faults := map[string][]int{} // of each check
+	n := &nesting{found: found, parent: make([]int, len(found)), concerned: make([]concern, len(found)), faults: map[string][]int{}}
 	for i := range found {
-		parent[i] = -1
+		n.parent[i] = -1
 		if found[i].Result.Fault() {
-			concerned[i] = found[i].concern()
-			faults[found[i].Check] = append(faults[found[i].Check], i)
+			n.concerned[i] = found[i].concern()
+			n.faults[found[i].Check] = append(n.faults[found[i].Check], i)
 		}
 	}
 	for i := range found {
 		if found[i].Result.Fault() {
-			parent[i] = closest(found, concerned, faults, parent, i, of[found[i].Check])
+			n.parent[i] = n.closest(i, of[found[i].Check])
 		}
 	}
-	return assemble(found, parent)
+	return n.under(-1)
 }
 
-// closest returns the finding that best explains i, which is of a check; -1 if none. Faults are the faults of each check.
-func closest(found []Finding, concerned []concern, faults map[string][]int, parent []int, i int, check *Check) int {
+// A nesting puts findings under others.
+type nesting struct {
+	found     []Finding
+	parent    []int            // of each finding; -1: none
+	concerned []concern        // of each fault
+	faults    map[string][]int // of each check
+}
+
+// closest returns the finding that best explains i, which is of a check; -1 if none.
+func (n *nesting) closest(i int, check *Check) int {
 	best, closeness := -1, 0
-	consider := func(cause string, least int, explains func(*Finding) bool) {
-		for _, j := range faults[cause] {
-			if !explains(&found[j]) || above(parent, j, i) {
+	consider := func(cause Kind, anyReason bool, least int) {
+		for _, j := range n.faults[cause.Check] {
+			if !anyReason && n.found[j].Reason != cause.Reason || n.above(j, i) {
 				continue
 			}
-			if c := related(&concerned[i], &concerned[j]); c >= least && c > closeness {
+			if c := related(&n.concerned[i], &n.concerned[j]); c >= least && c > closeness {
 				best, closeness = j, c
 			}
 		}
 	}
 	for _, cause := range check.Causes {
-		consider(cause, 1, func(*Finding) bool { return true })
+		consider(Kind{Check: cause}, true, 1)
 	}
 	for _, cause := range check.CausesOn {
-		consider(cause.Check, sameObject, func(f *Finding) bool { return f.Reason == cause.Reason })
+		consider(cause, false, sameObject)
 	}
 	return best
 }
@@ -57,8 +63,8 @@ func closest(found []Finding, concerned []concern, faults map[string][]int, pare
 const sameObject = 3
 
 // above reports whether i is j or above it, so that j must not come above i.
-func above(parent []int, j, i int) bool {
-	for ; j >= 0; j = parent[j] {
+func (n *nesting) above(j, i int) bool {
+	for ; j >= 0; j = n.parent[j] {
 		if j == i {
 			return true
 		}
@@ -66,21 +72,17 @@ func above(parent []int, j, i int) bool {
 	return false
 }
 
-// assemble lists the findings without a parent, with the others below them.
-func assemble(found []Finding, parent []int) []Finding {
-	var under func(int) []Finding
-	under = func(of int) []Finding {
-		out := []Finding{}
-		for i, f := range found {
-			if parent[i] == of {
-				f.Also, f.Evidence = append([]Object{}, f.Also...), append([]Evidence{}, f.Evidence...) // never null
-				f.Consequences = under(i)
-				out = append(out, f)
-			}
+// under lists the findings with a parent, with those below them.
+func (n *nesting) under(parent int) []Finding {
+	out := []Finding{}
+	for i, f := range n.found {
+		if n.parent[i] == parent {
+			f.Also, f.Evidence = append([]Object{}, f.Also...), append([]Evidence{}, f.Evidence...) // never null
+			f.Consequences = n.under(i)
+			out = append(out, f)
 		}
-		return out
 	}
-	return under(-1)
+	return out
 }
 
 // A concern is what a finding concerns, to be looked up: every node of a large deployment may have the same fault.
