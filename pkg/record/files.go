@@ -24,7 +24,8 @@ type File struct {
 }
 
 // Files calls visit for each file of the record until visit returns an error, with how many come after it. What has been
-// written since the record was opened is not among them, nor what is damaged or was removed since.
+// written since the record was opened is not among them, nor what was removed since, nor what of a database is damaged. A damaged
+// look is an error.
 func (r *Record) Files(ctx context.Context, visit func(f File, left int) error) error {
 	left := len(r.nodes.files)
 	for _, s := range r.databases {
@@ -39,8 +40,19 @@ func (r *Record) Files(ctx context.Context, visit func(f File, left int) error) 
 			if i > 0 && f.time.Equal(s.files[i-1].time) { // the same, packed
 				continue
 			}
-			err := r.visit(ctx, s, f, func(f File) error { return visit(f, left) })
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			read, err := r.file(ctx, s, f)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				continue
+			case err != nil:
+				return err
+			case read.Look != nil:
+				err = visit(read, left)
+				_ = read.Look.Close()
+			case len(read.Log) > 0:
+				err = visit(read, left)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -48,25 +60,18 @@ func (r *Record) Files(ctx context.Context, visit func(f File, left int) error) 
 	return nil
 }
 
-// visit reads a file and calls visit.
-func (r *Record) visit(ctx context.Context, s series, f file, visit func(File) error) error {
+// file reads a file.
+func (r *Record) file(ctx context.Context, s series, f file) (File, error) {
 	if s.dir == nodesDir {
-		look, err := (&opening{record: r}).open(ctx, f)
-		if err != nil {
-			return err
-		}
-		defer look.Close() //nolint:errcheck // only read
-		return visit(File{Time: f.time, Look: look})
+		look, err := r.openLook(ctx, f)
+		return File{Time: f.time, Look: look}, err
 	}
 	text, err := r.sound(f)
 	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(f.path, logSuffix) { // it was packed
 		f.path = strings.TrimSuffix(f.path, logSuffix) + packedSuffix
 		text, err = r.sound(f)
 	}
-	if err != nil || len(text) == 0 {
-		return err
-	}
-	return visit(File{Database: s.name(), Time: f.time, Log: text})
+	return File{Database: s.name(), Time: f.time, Log: text}, err
 }
 
 // sound returns what is sound of the file of a database, until the end of the record.

@@ -313,13 +313,13 @@ func (m *opening) look(ctx context.Context) (*archive.Tree, error) {
 	var base *archive.Tree
 	var err error
 	if ok {
-		if base, err = m.open(ctx, f); err != nil {
+		if base, err = m.record.openLook(ctx, f); err != nil {
 			return nil, err
 		}
 	}
 	if (base == nil || m.stale(base)) && !next.IsZero() && !next.After(m.next) {
 		g, _, _ := m.record.nodes.before(next)
-		later, err := m.open(ctx, g)
+		later, err := m.record.openLook(ctx, g)
 		switch {
 		case err != nil: // the other has to do
 		case base == nil:
@@ -337,14 +337,14 @@ func (m *opening) look(ctx context.Context) (*archive.Tree, error) {
 	return base, nil
 }
 
-// open opens a look at the nodes.
-func (m *opening) open(ctx context.Context, f file) (*archive.Tree, error) {
-	in, err := openRegular(m.record.root, f.path)
+// openLook opens a look at the nodes.
+func (r *Record) openLook(ctx context.Context, f file) (*archive.Tree, error) {
+	in, err := openRegular(r.root, f.path)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close() //nolint:errcheck // only read
-	base, err := archive.Read(ctx, path.Join(m.record.dir, f.path), in)
+	base, err := archive.Read(ctx, path.Join(r.dir, f.path), in)
 	if err == nil && base.Index() == nil {
 		_ = base.Close()
 		err = fmt.Errorf("%s is no capture", f.path)
