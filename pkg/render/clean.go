@@ -32,7 +32,7 @@ func (s Style) Message(text string) string {
 		}
 		const hang = "  "
 		for i, part := range wrap(Line{{Text: line}}, max(s.Width, narrowest), max(s.Width-len(hang), narrowest)) {
-			out = append(out, when(i > 0, hang)+strings.TrimRight(Style{}.painted(part), " "))
+			out = append(out, when(i > 0, hang)+Style{}.painted(part))
 		}
 	}
 	return strings.Join(out, "\n")
