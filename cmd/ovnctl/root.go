@@ -289,15 +289,21 @@ func newHelp() *cobra.Command {
 
 // unknownCommand suggests what was probably meant.
 func unknownCommand(parent *cobra.Command, name string) error {
-	var near []string
-	parent.SuggestionsMinimumDistance = 2
-	for _, s := range parent.SuggestionsFor(name) {
-		near = append(near, parent.CommandPath()+" "+s)
-	}
-	if len(near) == 0 {
+	near := nearCommands(parent, name)
+	if near == "" {
 		return fmt.Errorf("unknown command %q for %q\nhint: %s --help lists the commands", name, parent.CommandPath(), parent.CommandPath())
 	}
-	return fmt.Errorf("unknown command %q for %q\nhint: did you mean %s?", name, parent.CommandPath(), strings.Join(near, " or "))
+	return fmt.Errorf("unknown command %q for %q\nhint: did you mean %s?", name, parent.CommandPath(), near)
+}
+
+// nearCommands names the commands below another one that a word resembles; empty if there are none.
+func nearCommands(parent *cobra.Command, word string) string {
+	var near []string
+	parent.SuggestionsMinimumDistance = 2
+	for _, s := range parent.SuggestionsFor(word) {
+		near = append(near, parent.CommandPath()+" "+s)
+	}
+	return strings.Join(near, " or ")
 }
 
 func (o *options) addFlags(f *pflag.FlagSet) {

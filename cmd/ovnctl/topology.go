@@ -32,6 +32,16 @@ func newTopology(root *options) *cobra.Command {
 	cmd.Use, cmd.Aliases = "topology", []string{"topo"}
 	cmd.Short = "Show what the deployment is made of"
 	cmd.AddCommand(show)
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := run(cmd, args)
+		if name, ok := errors.AsType[*topology.NameError](err); ok && len(args) > 0 && len(name.Matches) == 0 {
+			if near := nearCommands(cmd, args[0]); near != "" { // no NAME, but a command
+				err = fmt.Errorf("%w\nhint: did you mean %s?", err, near)
+			}
+		}
+		return err
+	}
 	return cmd
 }
 
@@ -64,6 +74,9 @@ Output formats: ` + strings.Join(render.TopologyFormats, ", ") + `.
   ovnctl topology show --logical -o dot | dot -Tsvg > network.svg`,
 		ValidArgsFunction: o.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && o.namespace != "" {
+				args = []string{"ns/" + string(o.namespace)}
+			}
 			return o.run(cmd.Context(), o.namespace.names(args))
 		},
 	}
