@@ -229,40 +229,52 @@ func (out *Death) tunnels(d *snapshot.Deployment, south *snapshot.Southbound, c 
 
 // silent probes the tunnel addresses of the chassis. No reply is a sign only if another chassis replies.
 func (out *Death) silent(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) {
-	for _, e := range south.EncapsOf(c) {
-		answers, err := d.Answers(e.IP)
-		if err != nil {
+	mine := south.EncapsOf(c)
+	asked := append(slices.Clone(mine), peers(d, south, c)...)
+	replies, errs := make([]bool, len(asked)), make([]error, len(asked))
+	d.SideBySide(len(asked), func(i int) { replies[i], errs[i] = d.Answers(asked[i].IP) })
+	for i, e := range mine {
+		switch {
+		case errs[i] != nil:
 			return
-		}
-		if answers {
-			if out.Successor == "" {
-				out.Alive = fmt.Sprintf("its tunnel address %s replies", e.IP)
-			}
+		case replies[i] && out.Successor == "":
+			out.Alive = fmt.Sprintf("its tunnel address %s replies", e.IP)
+			return
+		case replies[i]:
 			return
 		}
 	}
-	other, at := firstReply(d, south, c)
-	if other == nil {
+	other := slices.Index(replies, true)
+	if other < 0 {
 		return
 	}
-	for _, mine := range south.EncapsOf(c) {
-		out.Others = append(out.Others, Sign{"tunnel address " + mine.IP, fmt.Sprintf("does not reply, and that of %s, %s, does", other.Hostname, at)})
+	name := asked[other].ChassisName
+	if o := south.ChassisNamed(name); o != nil {
+		name = cmp.Or(o.Hostname, name)
+	}
+	for _, e := range mine {
+		out.Others = append(out.Others, Sign{"tunnel address " + e.IP, fmt.Sprintf("does not reply, and that of %s, %s, does", name, asked[other].IP)})
 	}
 }
 
-// firstReply returns a chassis other than c, with its tunnel address that replies; nil if none does.
-func firstReply(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) (*sb.Chassis, string) {
-	for o := range south.OwnChassis() {
-		if o.Name == c.Name {
-			continue
-		}
-		for _, e := range south.EncapsOf(o) {
-			if replies, err := d.Answers(e.IP); err == nil && replies {
-				return o, e.IP
-			}
+// peers returns the tunnel addresses of some chassis that follow the Southbound, so that they should reply if c does. This
+// host's own replies to itself whatever its links do.
+func peers(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) []sb.Encap {
+	const enough = 8
+	follow := map[string]bool{}
+	for i := range south.ChassisPrivate {
+		if r := &south.ChassisPrivate[i]; len(south.Globals) > 0 && r.NBCfg >= south.Globals[0].NBCfg {
+			follow[r.Name] = true
 		}
 	}
-	return nil, ""
+	var found []sb.Encap
+	local := d.Local()
+	for o := range south.OwnChassis() {
+		if follow[o.Name] && o.Name != c.Name && (local == nil || o.Name != local.SystemID) && len(found) < enough {
+			found = append(found, south.EncapsOf(o)...)
+		}
+	}
+	return found
 }
 
 // ChassisHolds returns what a chassis holds that no other would take over if its row were deleted.

@@ -40,12 +40,18 @@ func duplicates(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
 	found := map[ovsdb.UUID]*duplicate{}
 	blockers(p, z, south, found)
 	sameHostname(south, found)
+	var silent []*sb.Chassis
 	for c := range doctor.Each(south.Chassis) {
 		if r := found[c.UUID]; r != nil {
 			judge(p, z, south, r)
-		} else if !snapshot.Elsewhere(c) {
-			abandoned(p, z, south, c)
+		} else if !snapshot.Elsewhere(c) && longSilent(p, z, south, c) {
+			silent = append(silent, c)
 		}
+	}
+	deaths := make([]facts.Death, len(silent))
+	p.SideBySide(len(silent), func(i int) { deaths[i] = facts.ChassisDeath(p.Deployment, z, south, silent[i]) }) // each may wait for an address
+	for i, c := range silent {
+		abandoned(p, c, deaths[i])
 	}
 }
 
@@ -183,17 +189,18 @@ func witnesses(d facts.Death) []doctor.Evidence {
 // A node may be down for maintenance: only a chassis that holds nothing and was silent for a day counts as gone.
 const abandonedAfter = 24 * time.Hour
 
-// abandoned reports a chassis that blocks no other and whose node has long been gone.
-func abandoned(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis) {
+// longSilent reports whether a chassis has not followed the Southbound for that long, and holds nothing.
+func longSilent(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, c *sb.Chassis) bool {
 	for _, r := range south.ChassisPrivate {
 		if r.Name == c.Name && (r.NBCfgTimestamp == 0 || p.Now().Sub(time.UnixMilli(int64(r.NBCfgTimestamp))) < abandonedAfter || len(south.Globals) > 0 && r.NBCfg >= south.Globals[0].NBCfg) {
-			return
+			return false
 		}
 	}
-	if len(facts.ChassisHolds(z, south, c, "")) > 0 {
-		return
-	}
-	death := facts.ChassisDeath(p.Deployment, z, south, c)
+	return len(facts.ChassisHolds(z, south, c, "")) == 0
+}
+
+// abandoned reports a chassis that blocks no other and whose node has long been gone.
+func abandoned(p *doctor.Pass, c *sb.Chassis, death facts.Death) {
 	if !death.Certain() || death.Since.IsZero() {
 		return
 	}
