@@ -88,6 +88,9 @@ func TestChassisRefusals(t *testing.T) {
 	s.refused("which no other chassis would take over", "delete-chassis", dead)
 	s.sh("central", "ip link set eth0 down") // where no chassis answers, the silence of one says nothing
 	central.refused("only one sign shows", "delete-chassis", dead)
+	s.sh("central", "ip link set eth0 up")
+	s.sh("node1", "ip link set eth0 down; ping -c2 -W1 172.30.0.12 >/dev/null || true") // it hears nobody but itself
+	s.refused("only one sign shows", "delete-chassis", dead)
 	if rows := s.sh("central", "ovn-sbctl --bare --columns=name find Chassis name=%s", dead); rows == "" {
 		t.Error("the chassis was deleted")
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -192,7 +193,8 @@ func (out *Death) successor(d *snapshot.Deployment, z *snapshot.Zone, south *sna
 	}
 }
 
-// tunnels reads BFD state and neighbor tables on nodes with tunnels to the chassis.
+// tunnels reads BFD state and neighbor tables on nodes with tunnels to the chassis. A node whose own link is the trouble hears nobody:
+// only one that hears another is a witness.
 func (out *Death) tunnels(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) {
 	var down []string
 	encaps := south.EncapsOf(c)
@@ -201,30 +203,41 @@ func (out *Death) tunnels(d *snapshot.Deployment, south *snapshot.Southbound, c 
 		if err != nil {
 			continue
 		}
+		isDown, hears := false, false
 		for _, i := range sw.Interfaces {
 			id, _, _ := strings.Cut(i.ExternalIDs["ovn-chassis-id"], "@")
-			switch {
+			switch state := i.BFDStatus["state"]; {
 			case id != c.Name:
-			case i.BFDStatus["state"] == "up":
+				hears = hears || id != "" && state == "up"
+			case state == "up":
 				out.Alive = fmt.Sprintf("BFD of %s reports the tunnel to it as up", h.Name)
-			case i.BFDStatus["state"] == "down":
-				down = append(down, h.Name)
+			case state == "down":
+				isDown = true
 			}
 		}
 		network, err := h.Network()
 		if err != nil {
-			continue
+			network = &node.Network{}
 		}
 		for _, n := range network.Neighbours {
 			is := func(e sb.Encap) bool { return n.State == "failed" && n.Addr.String() == e.IP }
-			if slices.ContainsFunc(encaps, is) {
+			if slices.ContainsFunc(encaps, is) && hearsOn(network, n.Link) {
+				hears = true
 				out.Others = append(out.Others, Sign{"neighbour table of " + h.Name, fmt.Sprintf("its tunnel address %s does not reply: FAILED", n.Addr)})
 			}
+		}
+		if isDown && hears {
+			down = append(down, h.Name)
 		}
 	}
 	if len(down) > 0 {
 		out.Others = append(out.Others, Sign{"BFD on " + strings.Join(down, ", "), "the tunnel to it is down"})
 	}
+}
+
+// hearsOn reports whether a neighbour replied on a link within the last seconds.
+func hearsOn(n *node.Network, link string) bool {
+	return slices.ContainsFunc(n.Neighbours, func(o node.Neighbour) bool { return o.Link == link && o.State == "reachable" })
 }
 
 // silent probes the tunnel addresses of the chassis. No reply is a sign only if another chassis replies.
