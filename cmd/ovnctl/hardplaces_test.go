@@ -159,7 +159,7 @@ func TestMistakes(t *testing.T) {
 		{"unlike any command", []string{"frobnicate"}, []string{`unknown command "frobnicate"`, "hint: ovnctl --help lists the commands"}},
 		{"another tool's flag", []string{"topology", "show", "--db", "tcp:127.0.0.1:1"}, []string{"unknown flag: --db", "--nb REMOTE"}},
 		{"kubectl's namespace", []string{"watch", "-n", "shop", "client"}, []string{"'n'", "shop/client"}},
-		{"no such namespace", []string{"--offline", "demo", "topology", "-n", "shpo"}, []string{"not found: ns/shpo"}},
+		{"no such namespace", []string{"--offline", "demo", "topology", "-n", "shpo"}, []string{"not found: ns:shpo", "hint: nearest: shop"}},
 		{"all namespaces", []string{"reach", "-A"}, []string{"'A'", "all namespaces are read"}},
 		{"a port twice", []string{"trace", "a", "b", "--tcp", "80", "--tcp", "81"}, []string{"given before, as 80"}},
 		{"a namespace sends", []string{"trace", "--offline", "demo", "shop/", "shop/web-1"}, []string{"a namespace is several pods", "ovnctl reach ns:shop"}},

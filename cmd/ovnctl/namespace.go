@@ -19,6 +19,14 @@ func (n *namespace) addFlag(f *pflag.FlagSet) {
 	f.StringVarP((*string)(n), "namespace", "n", "", "pods and services named without a `namespace` are in this one")
 }
 
+// all names what is in the namespace; empty without one.
+func (n namespace) all() string {
+	if n == "" {
+		return ""
+	}
+	return "ns:" + string(n)
+}
+
 // names returns names with the namespace, where they lack one.
 func (n namespace) names(texts []string) []string {
 	out := slices.Clone(texts)

@@ -69,7 +69,7 @@ Output formats: ` + strings.Join(render.ReachFormats, ", ") + `.
 				debug.SetMemoryLimit(min(reachMemory, memory.Limit()))
 			}
 			debug.SetGCPercent(reach.GCPercent)
-			if all := string(o.namespace) + "/"; o.namespace != "" && len(args)+len(o.from)+len(o.to) == 0 && o.expect == "" {
+			if all := o.namespace.all(); all != "" && len(args)+len(o.from)+len(o.to) == 0 && o.expect == "" {
 				args = []string{all, all}
 			}
 			o.from, o.to = o.namespace.names(o.from), o.namespace.names(o.to)

@@ -193,8 +193,8 @@ func (out *Death) successor(d *snapshot.Deployment, z *snapshot.Zone, south *sna
 	}
 }
 
-// tunnels reads BFD state and neighbor tables on nodes with tunnels to the chassis. A node whose own link is the trouble hears nobody:
-// only one that hears another is a witness.
+// tunnels reads BFD state and neighbor tables on nodes with tunnels to the chassis. A node whose own link is down hears nobody: only one
+// that hears another machine is a witness.
 func (out *Death) tunnels(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) {
 	var down []string
 	encaps := south.EncapsOf(c)
@@ -247,13 +247,10 @@ func (out *Death) silent(d *snapshot.Deployment, south *snapshot.Southbound, c *
 	replies, errs := make([]bool, len(asked)), make([]error, len(asked))
 	d.SideBySide(len(asked), func(i int) { replies[i], errs[i] = d.Answers(asked[i].IP) })
 	for i, e := range mine {
-		switch {
-		case errs[i] != nil:
-			return
-		case replies[i] && out.Successor == "":
+		if replies[i] && out.Successor == "" {
 			out.Alive = fmt.Sprintf("its tunnel address %s replies", e.IP)
-			return
-		case replies[i]:
+		}
+		if replies[i] || errs[i] != nil {
 			return
 		}
 	}
@@ -270,8 +267,8 @@ func (out *Death) silent(d *snapshot.Deployment, south *snapshot.Southbound, c *
 	}
 }
 
-// peers returns the tunnel addresses of some chassis that follow the Southbound, so that they should reply if c does. This
-// host's own replies to itself whatever its links do.
+// peers returns the tunnel addresses of some chassis that follow the Southbound, so that they should reply if c does. That of this
+// host replies to it whatever its links do, and is left out.
 func peers(d *snapshot.Deployment, south *snapshot.Southbound, c *sb.Chassis) []sb.Encap {
 	const enough = 8
 	follow := map[string]bool{}
