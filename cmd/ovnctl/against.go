@@ -75,6 +75,7 @@ func (o *traceOptions) paths(ctx context.Context, a, b state, from, to string) (
 		side.options = o.at(s.path)
 		t, some, err := side.follow(ctx, s.cluster, from, to)
 		if err != nil {
+			o.warn(s.cluster)
 			return nil, nil, fmt.Errorf("%s, %s: %w", s.name, s.path, err)
 		}
 		*s.trace = t

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -79,12 +80,19 @@ func (e *examination) keepExamining(ctx context.Context) error {
 		}
 		return nil
 	}
-	compare := func(again *examination, report doctor.Report) error { return again.compare(standing, report) }
+	unread := map[string]bool{} // sources
+	compare := func(again *examination, report doctor.Report) error {
+		again.tellUnread(unread)
+		return again.compare(standing, report)
+	}
 	first := compare
 	if !e.machine() && e.exporter == nil {
 		first = func(again *examination, report doctor.Report) error {
 			for _, f := range report.Faults() {
 				standing[f.ID()] = standingFinding{f, time.Now()}
+			}
+			for _, p := range again.c.Problems {
+				unread[p.What] = true
 			}
 			return again.print(ctx, report, nil)
 		}
@@ -138,6 +146,7 @@ func (e *examination) anew(ctx context.Context) *examination {
 	again := *e
 	again.c = e.c.Again()
 	again.c.Problems, again.c.Notes = slices.Clone(e.c.Problems), e.c.Notes
+	again.c.DropSilent(ctx)
 	if scope, err := e.doctorOptions.scope(ctx, again.c, e.about); err == nil { // else its objects are gone: the old one finds that
 		again.scope = scope
 	}
@@ -180,6 +189,18 @@ func (e *examination) compare(standing map[doctor.ID]standingFinding, report doc
 		}
 	}
 	return nil
+}
+
+// tellUnread says once of each source that it cannot be read. Known are those of which that was said.
+func (e *examination) tellUnread(known map[string]bool) {
+	now := map[string]bool{}
+	for _, p := range e.c.Problems {
+		if now[p.What] = true; !known[p.What] {
+			fmt.Fprintf(e.stderr, "ovnctl: %s\n", render.Clean(problemText(p)))
+		}
+	}
+	clear(known)
+	maps.Copy(known, now)
 }
 
 // unread returns the names of the nodes that the examination could not reach.

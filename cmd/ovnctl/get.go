@@ -138,7 +138,7 @@ func (o *getOptions) run(ctx context.Context, args []string) (err error) {
 	o.warn(c)
 	items, err := o.choose(g, kind, names, selector)
 	if err != nil {
-		return o.namesError(err, c)
+		return namesError(err, c)
 	}
 	doc := &inventory.Document{
 		Envelope: document.New("List", c.Source(), slices.Concat(problemTexts(c), g.Notes, c.Notes)), Of: kind.Name, Items: []any{},

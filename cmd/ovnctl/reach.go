@@ -236,7 +236,8 @@ func (o *reachOptions) planError(err error, c *cluster.Cluster) error {
 	if errors.As(err, &many) || errors.As(err, &list) && !errors.As(err, &name) {
 		return usageError{err}
 	}
-	return o.namesError(err, c)
+	o.warn(c)
+	return namesError(err, c)
 }
 
 func (o *reachOptions) ask(ctx context.Context, c *cluster.Cluster, g *topology.Graph, plan *reach.Plan) (*reach.Result, error) {

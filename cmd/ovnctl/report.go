@@ -176,6 +176,7 @@ func (o *reportOptions) path(ctx context.Context, c *cluster.Cluster, a asked) (
 	t := &traceOptions{options: o.options, tcp: a.tcp, udp: a.udp, sourcePort: defaultSourcePort, evidence: true}
 	followed, notes, err := t.follow(ctx, c, a.from, a.to)
 	if err != nil {
+		o.warn(c)
 		return page.Path{}, err
 	}
 	return render.PagePath(followed, notes), nil

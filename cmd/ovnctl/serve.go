@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
@@ -52,7 +53,8 @@ type served struct{ *metrics.Store }
 func (s served) saw(e *examination, began time.Time, report doctor.Report, standing []doctor.Finding) {
 	l := metrics.Look{Began: began, Took: time.Since(began), Report: report, Faults: standing, Vitals: vitals.Read(e.looked), Mesh: e.mesh, Unread: e.unread()}
 	for _, p := range e.c.Problems {
-		if p.Node == "" && (p.What == "OVN_Northbound" || p.What == "OVN_Southbound") {
+		missing := func(d vitals.Database) bool { return d.Name == p.What } // of a zone that is known
+		if p.Node == "" && !slices.ContainsFunc(l.Vitals.Missing, missing) && (p.What == "OVN_Northbound" || p.What == "OVN_Southbound") {
 			l.Missing = append(l.Missing, vitals.Database{Name: p.What})
 		}
 	}

@@ -105,7 +105,8 @@ func (o *topologyOptions) run(ctx context.Context, names []string) (err error) {
 	defer o.close(c, &err)
 	shown, focus, notes, err := o.choose(g, names)
 	if err != nil {
-		return o.namesError(err, c)
+		o.warn(c)
+		return namesError(err, c)
 	}
 	notes = append(slices.Clone(c.Notes), notes...)
 	doc := &topology.Document{
@@ -236,10 +237,9 @@ func matchNames(matches []topology.Match) []string {
 }
 
 // namesError is the user's mistake, unless an unreadable database may have the name.
-func (o *options) namesError(err error, c *cluster.Cluster) error {
+func namesError(err error, c *cluster.Cluster) error {
 	var name *topology.NameError
 	if !errors.As(err, &name) || len(name.Matches) == 0 && len(c.Problems) > 0 {
-		o.warn(c)
 		return unknownError{err}
 	}
 	return usageError{err}

@@ -161,6 +161,7 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	}
 	t, notes, err := o.follow(ctx, c, from, to)
 	if err != nil {
+		o.warn(c)
 		return err
 	}
 	if o.machine() || format == "svg" || format == "html" {
@@ -194,7 +195,7 @@ func (o *traceOptions) follow(ctx context.Context, c *cluster.Cluster, from, to 
 	case ctx.Err() != nil: // unread sources are not unknown: the run was interrupted
 		return nil, nil, ctx.Err()
 	case errors.As(err, &name):
-		return nil, nil, o.namesError(err, c)
+		return nil, nil, namesError(err, c)
 	case err != nil:
 		return nil, nil, unknownError{err}
 	}

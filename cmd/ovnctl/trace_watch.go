@@ -63,6 +63,7 @@ func (p *pathWatch) note(e watch.Event) {
 // look traces once and prints what is new. The first trace must succeed.
 func (p *pathWatch) look(ctx context.Context) error {
 	c := p.cluster.Again()
+	c.DropSilent(ctx)
 	t, notes, err := p.follow(ctx, c, p.from, p.to)
 	now := time.Now()
 	switch {
@@ -76,6 +77,7 @@ func (p *pathWatch) look(ctx context.Context) error {
 			return nil
 		}
 		p.failed = text
+		p.warn(c)
 		return p.say(now, "cannot be traced: "+render.CleanLines(text), p.last, p.last)
 	}
 	before, failed := p.last, p.failed

@@ -289,6 +289,10 @@ type lookout struct {
 	cheap bool          // while nothing changes, looks take at most a hundredth of a processor, with longer pauses if need be
 }
 
+// longestRest bounds the pause after a look that took long: it may have waited for what does not reply, and what has cleared
+// is to be told.
+const longestRest = 30 * time.Second
+
 // keep looks until the context ends. Note is told of the events, also while it looks. Touched, which may be nil, follows what looks read.
 func (o *options) keep(ctx context.Context, c *cluster.Cluster, l lookout, touched touched, note func(watch.Event), look func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -388,7 +392,7 @@ func (l lookout) run(ctx context.Context, news bell, look func(context.Context) 
 				return err
 			}
 			took := time.Since(began)
-			rest, wait := took*time.Duration(l.share-1), l.pause
+			rest, wait := min(took*time.Duration(l.share-1), longestRest), l.pause
 			if time.Since(changed) < l.again {
 				rest, wait = took/2, min(l.pause, l.after)
 			}

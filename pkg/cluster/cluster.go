@@ -364,6 +364,30 @@ func (c *Cluster) Drop(nodes ...*Node) {
 	})
 }
 
+// DropSilent leaves out the databases whose servers do not reply now. Why is among the Problems. Else each read waits for them.
+func (c *Cluster) DropSilent(ctx context.Context) {
+	var asked sync.WaitGroup
+	for _, z := range c.Zones {
+		for _, db := range []*ovsdb.Reader{&z.NB, &z.SB} {
+			client, ok := (*db).(*ovsdb.Client)
+			if !ok {
+				continue
+			}
+			asked.Go(func() {
+				err := client.Alive(ctx)
+				if err == nil || ctx.Err() != nil {
+					return
+				}
+				*db = nil
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				c.Problems = append(c.Problems, problem(client.Name(), client.Origin(), err))
+			})
+		}
+	}
+	asked.Wait()
+}
+
 // gatherers bounds the nodes that are read in parallel.
 const gatherers = 16
 

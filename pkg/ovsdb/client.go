@@ -149,6 +149,23 @@ func (c *Client) Select(ctx context.Context, queries ...*Query) error {
 	return nil
 }
 
+// Alive returns nil if a server replies within the time limit: the one in use, or else one to which it connects anew.
+func (c *Client) Alive(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
+	defer cancel()
+	s, err := c.reach(ctx, nil, c.config.LeaderOnly)
+	if err != nil {
+		return err
+	}
+	echo, stop := context.WithTimeout(ctx, c.config.Timeout/3) // a connection that was cut off says nothing for long
+	defer stop()
+	if _, err := s.conn.call(echo, "echo", []any{}); err == nil {
+		return nil
+	}
+	_, err = c.reach(ctx, s, c.config.LeaderOnly)
+	return err
+}
+
 // first bounds the first attempt to leave time for another server.
 func (c *Client) first(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()

@@ -3,6 +3,7 @@ package topology
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -136,12 +137,21 @@ func (g *Graph) portless(text string) string {
 	}
 	for _, b := range g.Bridges {
 		for _, p := range b.Ports {
-			if p.Role == RoleVIF && slices.Contains(names, p.LogicalPort) {
-				return fmt.Sprintf("interface %s on %s has iface-id %s, but OVN has no such logical port\nhint: ovnctl doctor --only iface-id-without-binding", p.Name, b.Node, p.LogicalPort)
+			if p.Role != RoleVIF || !slices.Contains(names, p.LogicalPort) {
+				continue
 			}
+			if !g.knowsPorts() {
+				return fmt.Sprintf("interface %s on %s has iface-id %s, but neither the Northbound nor the Southbound was read: its logical port is unknown", p.Name, b.Node, p.LogicalPort)
+			}
+			return fmt.Sprintf("interface %s on %s has iface-id %s, but OVN has no such logical port\nhint: ovnctl doctor --only iface-id-without-binding", p.Name, b.Node, p.LogicalPort)
 		}
 	}
 	return ""
+}
+
+// knowsPorts reports whether a database that has logical ports was read.
+func (g *Graph) knowsPorts() bool {
+	return slices.Contains(slices.Concat(slices.Collect(maps.Values(g.hasNorthbound)), slices.Collect(maps.Values(g.hasSouthbound))), true)
 }
 
 // ResolveOne is Resolve for a text that must be unambiguous: several matches are an *NameError.
