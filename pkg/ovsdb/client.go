@@ -44,6 +44,7 @@ type Client struct {
 	retired []*session         // replaced, but with calls in progress
 	stop    context.CancelFunc // ends a search in progress
 	closed  bool
+	missed  miss
 }
 
 // Dial connects to the first of the servers that replies and has the database.
@@ -124,6 +125,9 @@ func (c *Client) Select(ctx context.Context, queries ...*Query) error {
 	}
 	done, waited := c.turn(ctx)
 	defer done()
+	if err := c.missing(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	s, err := c.reach(ctx, nil, c.config.LeaderOnly)
@@ -157,13 +161,41 @@ func (c *Client) Alive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	echo, stop := context.WithTimeout(ctx, c.config.Timeout/3) // a connection that was cut off says nothing for long
+	echo, stop := context.WithTimeout(ctx, c.patience()) // a connection that was cut off says nothing for long
 	defer stop()
 	if _, err := s.conn.call(echo, "echo", []any{}); err == nil {
 		return nil
 	}
 	_, err = c.reach(ctx, s, c.config.LeaderOnly)
 	return err
+}
+
+// A miss is when no server replied in time, and how that reads.
+type miss struct {
+	at  time.Time
+	err error
+}
+
+// patience is what a time limit leaves for an attempt before another one.
+func (c *Client) patience() time.Duration { return c.config.Timeout / 3 }
+
+// miss notes that no server replied, if it was given time.
+func (c *Client) miss(began time.Time, err error) {
+	if now := time.Now(); errors.Is(err, context.DeadlineExceeded) && now.Sub(began) >= c.patience() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.missed = miss{now, err}
+	}
+}
+
+// missing returns why no server replied a moment ago: who reads many tables must not wait as often.
+func (c *Client) missing() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.missed.at) < c.patience() {
+		return c.missed.err
+	}
+	return nil
 }
 
 // first bounds the first attempt to leave time for another server.
@@ -205,8 +237,10 @@ func (c *Client) reach(ctx context.Context, avoid *session, leader bool) (*sessi
 	if s != nil && s != avoid && s.conn.cause() == nil && (!leader || s.suits(true)) {
 		return s, nil
 	}
+	began := time.Now()
 	found, err := c.seek(ctx, avoid, leader)
 	if err != nil {
+		c.miss(began, err)
 		return nil, err
 	}
 	c.mu.Lock()
