@@ -160,6 +160,7 @@ type claimant struct {
 // flappingPorts finds ports with interfaces on several nodes, or bound elsewhere than their interface is.
 func flappingPorts(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) {
 	all := claimants(p, z, south)
+	var watched []*sb.PortBindingBrief
 	for b := range doctor.Each(south.PortBindings) {
 		claims := all[b.LogicalPort]
 		if len(claims) == 0 || b.Type != "" || len(b.Chassis) == 0 || migrates(b) {
@@ -168,7 +169,11 @@ func flappingPorts(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound)
 		if len(claims) == 1 && claims[0].chassis.UUID == b.Chassis.Get() && !claimedAgain(claims[0].host, b.LogicalPort) {
 			continue
 		}
-		if f, ok := contested(p, z, south, b, claims); ok {
+		watched = append(watched, b)
+	}
+	seen := watchChassis(p, z, watched)
+	for _, b := range watched {
+		if f, ok := contested(p, south, b, all[b.LogicalPort], seen[b.UUID]); ok {
 			p.Report(f)
 		}
 	}
@@ -234,8 +239,8 @@ func claimedAgain(h *snapshot.Host, port string) bool {
 	return times >= 3 && last.Sub(first) < time.Minute && end.Sub(last) < 20*time.Second
 }
 
-// contested watches a port for a moment; no finding if its chassis stays and only one node claims it.
-func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *sb.PortBindingBrief, claims []claimant) (doctor.Finding, bool) {
+// contested judges a port by the chassis that it was seen on; no finding if that stayed and only one node claims it.
+func contested(p *doctor.Pass, south *snapshot.Southbound, b *sb.PortBindingBrief, claims []claimant, seen []ovsdb.UUID) (doctor.Finding, bool) {
 	var names []string
 	addName := func(n string) {
 		if !slices.Contains(names, n) {
@@ -243,7 +248,6 @@ func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *
 		}
 	}
 	changes := 0
-	seen := watchChassis(p, z, b)
 	for i, id := range seen {
 		if i > 0 && id != seen[i-1] {
 			changes++
@@ -277,7 +281,7 @@ func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *
 		f.Title = fmt.Sprintf("port %s is claimed by %d nodes: %s", b.LogicalPort, len(names), doctor.AtMost(names, 4))
 	}
 	f.Evidence = append(f.Evidence, doctor.SBRow("Port_Binding", b.UUID, "chassis changed %d times in two seconds; requested_chassis=[]", changes))
-	if owner, why := ownerOf(b, claims); owner != nil {
+	if owner, why := ownerOf(p, b, claims); owner != nil {
 		why.Source = why.Source.On(owner.host.Name)
 		f.Evidence = append(f.Evidence, why)
 		f.Fix = catalog.PinPort.With(b.LogicalPort, owner.chassis.Hostname)
@@ -287,22 +291,31 @@ func contested(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, b *
 	return f, true
 }
 
-// watchChassis reads a port's chassis several times.
-func watchChassis(p *doctor.Pass, z *snapshot.Zone, b *sb.PortBindingBrief) []ovsdb.UUID {
-	seen := []ovsdb.UUID{b.Chassis.Get()}
+// watchChassis reads the chassis of ports several times, of all at once.
+func watchChassis(p *doctor.Pass, z *snapshot.Zone, ports []*sb.PortBindingBrief) map[ovsdb.UUID][]ovsdb.UUID {
+	seen := map[ovsdb.UUID][]ovsdb.UUID{}
+	for _, b := range ports {
+		seen[b.UUID] = []ovsdb.UUID{b.Chassis.Get()}
+	}
 	db, err := z.SB()
 	if err != nil {
 		return seen
 	}
-	if _, live := db.(*ovsdb.Client); !live {
+	if _, live := db.(*ovsdb.Client); !live || len(ports) == 0 {
 		return seen
 	}
 	for range 12 {
-		rows, err := ovsdb.Find[sb.PortBindingBrief](p.Context(), db, ovsdb.Where("_uuid", "==", b.UUID))
-		if err != nil || len(rows) == 0 {
+		rows := make([][]sb.PortBindingBrief, len(ports))
+		queries := make([]*ovsdb.Query, len(ports))
+		for i, b := range ports {
+			queries[i] = &ovsdb.Query{Rows: &rows[i], Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", b.UUID)}}
+		}
+		if err := db.Select(p.Context(), queries...); err != nil {
 			break
 		}
-		seen = append(seen, rows[0].Chassis.Get())
+		for b := range doctor.Each(slices.Concat(rows...)) {
+			seen[b.UUID] = append(seen[b.UUID], b.Chassis.Get())
+		}
 		select {
 		case <-p.Context().Done():
 			return seen
@@ -313,12 +326,20 @@ func watchChassis(p *doctor.Pass, z *snapshot.Zone, b *sb.PortBindingBrief) []ov
 }
 
 // ownerOf returns the one claimant with the port's MAC address, with evidence; nil if none or several have it.
-func ownerOf(b *sb.PortBindingBrief, claims []claimant) (owner *claimant, why doctor.Evidence) {
+func ownerOf(p *doctor.Pass, b *sb.PortBindingBrief, claims []claimant) (owner *claimant, why doctor.Evidence) {
 	macs := strings.ToLower(strings.Join(b.MAC, " "))
+	attached := func(c *claimant) string {
+		return strings.ToLower(cmp.Or(c.iface.ExternalIDs["attached-mac"], c.iface.ExternalIDs["attached_mac"]))
+	}
+	p.SideBySide(len(claims), func(i int) { // the snapshot keeps what is read
+		if c := &claims[i]; attached(c) == "" || !strings.Contains(macs, attached(c)) {
+			_, _ = c.host.Pod(c.iface.Name)
+		}
+	})
 	owners := 0
 	for c := range doctor.Each(claims) {
 		e := doctor.Evidence{Source: doctor.OVS("Interface", c.iface.Name)}
-		mac := strings.ToLower(cmp.Or(c.iface.ExternalIDs["attached-mac"], c.iface.ExternalIDs["attached_mac"]))
+		mac := attached(c)
 		if mac == "" || !strings.Contains(macs, mac) {
 			pod, err := c.host.Pod(c.iface.Name)
 			if err != nil {
