@@ -27,7 +27,7 @@ var PodAddressMismatch = &doctor.Check{
 The check compares the pod's network namespace with the port: MAC address, addresses of both
 families, default route, link and MTU. Port security drops packets from other addresses, and
 nothing receives packets to the port's address.`,
-	Causes: []string{"nb-duplicate-or-conflicting-config", "pod-veth-vanished", "port-no-such-device", "duplicate-iface-id-local", "dangling-router-link"},
+	Causes: []string{"nb-duplicate-or-conflicting-config", "pod-veth-vanished", "port-no-such-device", "duplicate-iface-id-local", "port-flapping-two-chassis", "dangling-router-link"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		for c := range p.Chassis() {

@@ -23,7 +23,7 @@ var PodNetworkBroken = &doctor.Check{
 The port of a pod or VM in the integration bridge is down or passes nothing; or the pod's own network
 contradicts its logical port: a permanent neighbour entry with a wrong MAC address, a mask that makes
 neighbours of pods on other nodes, a route that refuses another pod, a packet filter that drops everything.`,
-	Causes: []string{"vswitchd-not-running", "pod-veth-vanished", "port-no-such-device", "pod-address-mismatch", "duplicate-iface-id-local", "integration-bridge-empty"},
+	Causes: []string{"vswitchd-not-running", "pod-veth-vanished", "port-no-such-device", "pod-address-mismatch", "duplicate-iface-id-local", "port-flapping-two-chassis", "integration-bridge-empty"},
 	Settle: true,
 	Run: func(p *doctor.Pass) {
 		pods, unread := 0, error(nil)
