@@ -94,6 +94,9 @@ func ownFaults(l *lab.Lab) []fault {
 	chain := func(family, hook, rule string) string {
 		return "nft add table " + family + " f; nft 'add chain " + family + " f c { type filter hook " + hook + " }'; nft add rule " + family + " f c " + rule
 	}
+	nat := func(hook, rule string) string {
+		return "nft 'add table ip mesh; add chain ip mesh c { type nat hook " + hook + "; }; add rule ip mesh c " + rule + "'"
+	}
 	const pod2 = "$(ovs-vsctl --bare --columns=name find Interface external_ids:iface-id=shop_web-2)"
 	anew := fmt.Sprintf(neighbourhood, l.Dir)
 	const twoLinks = "ip link add d0 type veth peer name d1; ip link set d1 up; ip link set d0 up; "
@@ -106,6 +109,22 @@ func ownFaults(l *lab.Lab) []fault {
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "").assumed("(clsact)"), q("tcp", "shop/client", "shop/web-3", "")}},
 		{name: "filter of traffic control in the pod", on: "shop/web-2", breaks: "tc qdisc add dev eth0 clsact; tc filter add dev eth0 ingress bpf da bytecode '1,6 0 0 2'", mends: "tc qdisc del dev eth0 clsact",
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "").assumed("the traffic control of eth0 of shop/web-2 (clsact)")}},
+		{name: "route of the pod with another source", on: "shop/client", breaks: "ip addr add 10.244.1.99/24 dev eth0; ip route replace default via 10.244.1.1 src 10.244.1.99", mends: "ip route replace default via 10.244.1.1; ip addr del 10.244.1.99/24 dev eth0",
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "the pod's route to 10.244.2.5 has the source 10.244.1.99"), q("tcp", "shop/web-2", "shop/client", "")}},
+		{name: "translation of the pod's source", on: "shop/client", breaks: nat("postrouting priority 100", "tcp dport 8080 snat to 10.244.1.77"), mends: "nft delete table ip mesh",
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "makes 10.244.1.77 the source"), q("icmp", "shop/client", "shop/web-2", "")}},
+		{name: "masquerading in the pod", on: "shop/client", breaks: nat("postrouting priority 100", "masquerade"), mends: "nft delete table ip mesh",
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "")}},
+		{name: "proxy of the sender that is gone", on: "shop/client", breaks: nat("output priority -100", "tcp dport 8080 redirect to :15001"), mends: "nft delete table ip mesh",
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "leads it to tcp 127.0.0.1:15001, on which nothing there listens"), q("icmp", "shop/client", "shop/web-2", "")}},
+		{name: "proxy of the receiver that is gone", on: "shop/web-2", breaks: nat("prerouting priority -100", "tcp dport 8080 redirect to :15006"), mends: "nft delete table ip mesh",
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "leads it to tcp 10.244.2.5:15006, on which nothing there listens"), q("tcp", "shop/web-2", "shop/client", "")}},
+		{name: "proxy of the receiver behind a packet filter", on: "shop/web-2", mends: "nft delete table ip mesh",
+			breaks: nat("prerouting priority -100", "tcp dport 8080 redirect to :9090") + "; nft 'add chain ip mesh in { type filter hook input priority 0; }; add rule ip mesh in tcp dport 9090 drop'",
+			asks:   []faultAsk{q("tcp", "shop/client", "shop/web-2", "tcp dport 9090 drop"), q("tcp", "shop/web-2", "shop/client", "")}},
+		{name: "proxy of the receiver, and a packet filter that it avoids", on: "shop/web-2", mends: "nft delete table ip mesh",
+			breaks: nat("prerouting priority -100", "tcp dport 8080 redirect to :9090") + "; nft 'add chain ip mesh in { type filter hook input priority 0; }; add rule ip mesh in tcp dport 8080 drop'",
+			asks:   []faultAsk{q("tcp", "shop/client", "shop/web-2", "")}},
 		{name: "traffic control in the pod", on: "shop/client", breaks: "tc qdisc add dev eth0 root tbf rate 8bit burst 1 limit 1", mends: "tc qdisc del dev eth0 root",
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "").assumed("the traffic control of eth0 of shop/client (tbf)"), q("tcp", "shop/web-3", "shop/web-2", "")}},
 		{name: "IPv6 off in the pod", on: "shop/web-2", breaks: "sysctl -qw net.ipv6.conf.eth0.disable_ipv6=1", mends: "sysctl -qw net.ipv6.conf.eth0.disable_ipv6=0; ip addr add fd00:10:244:2::5/64 dev eth0 nodad; ip -6 route replace default via fd00:10:244:2::1",

@@ -29,10 +29,11 @@ const (
 	WithinRate      AssumptionKind = "rate"             // Objects limit the rate
 	RoutingRules    AssumptionKind = "routing-rules"    // by protocol, port or user, in Objects or on Nodes
 	TrafficControl  AssumptionKind = "traffic-control"  // Objects, queueing disciplines of Nodes, pass the packet
+	Proxies         AssumptionKind = "proxy"            // what takes connections in Objects passes them on
 	Encryption      AssumptionKind = "ipsec"            // by IPsec, of Nodes or in Objects, fits the other end's
 )
 
-var assumptionKinds = []AssumptionKind{PhysicalNetwork, OutsideNetwork, NextHopAnswers, NodesAsOVNSays, HostNetworks, Filters, Workloads, WithinRate, RoutingRules, TrafficControl, Encryption}
+var assumptionKinds = []AssumptionKind{PhysicalNetwork, OutsideNetwork, NextHopAnswers, NodesAsOVNSays, HostNetworks, Filters, Workloads, WithinRate, RoutingRules, TrafficControl, Encryption, Proxies}
 
 // Assume adds assumptions to a list: one of each kind, in order.
 func Assume(list []Assumption, more ...Assumption) []Assumption {

@@ -163,6 +163,10 @@ const (
 	EchoIgnored    CauseKind = "echo-ignored"     // the workload or host answers no ping: sysctl Detail
 	TTLRanOut      CauseKind = "ttl-ran-out"      // the packet's TTL; Detail is what it began with and why, if that is known
 	NobodyListens  CauseKind = "nobody-listens"   // on Service
+	NobodyBehind   CauseKind = "nobody-behind"    // on Service, where the packet filter of the workload leads the packet: Detail
+	SentElsewhere  CauseKind = "sent-elsewhere"   // by the packet filter of the workload, to Service: Detail
+	OtherSource    CauseKind = "other-source"     // by its route to Address the workload sends from Other, which its port does not let pass
+	OtherSourceNAT CauseKind = "other-source-nat" // the packet filter of the workload has it send from Other, which its port does not let pass: Detail
 	NobodyAccepts  CauseKind = "nobody-accepts"   // what listens on Service has as many connections waiting as it has room for
 	NotOnLink      CauseKind = "not-on-link"      // the workload takes Address for a neighbour, with Detail
 	NoSuchGateway  CauseKind = "no-such-gateway"  // the workload has a route by Address, which nothing on its switch has

@@ -107,10 +107,12 @@ func fateOf(word string) fate {
 type filterWalk struct {
 	chains  []Chain
 	packet  FilterPacket
-	by      string // what decided
-	mayPass bool   // a rule that is not understood may have accepted the packet
-	mayStop string // a rule that is not understood and may have stopped it
-	source  *SourceNAT
+	by      string       // what decided
+	mayPass bool         // a rule that is not understood may have accepted the packet
+	mayStop string       // a rule that is not understood and may have stopped it
+	wants   []string     // translations to look for
+	found   *Translation // the first of them
+	unsure  bool         // a condition that is not understood has decided which it is
 }
 
 // maxJumps bounds the chains that a packet passes one inside the other, as the kernel does.
@@ -127,6 +129,7 @@ func (w *filterWalk) chain(c *Chain, depth int) fate {
 		if m.says == no {
 			continue
 		}
+		w.unsure = w.unsure || m.says == maybe && (m.end != fateNone || m.jump != "")
 		by := c.title() + ": " + r.Text
 		end := m.end
 		if m.jump != "" {
@@ -134,10 +137,11 @@ func (w *filterWalk) chain(c *Chain, depth int) fate {
 				by = w.by
 			}
 		}
-		if m.action == "snat" || m.action == "masquerade" {
-			w.source = &SourceNAT{Rule: r.Text, To: m.to}
+		w.unsure = w.unsure || end == fateUnknown
+		if w.found == nil && slices.Contains(w.wants, m.action) {
+			w.found = &Translation{Action: m.action, Rule: r.Text, Chain: c.title(), To: m.to, Port: m.port, Sure: !w.unsure && m.known}
 		}
-		if w.source != nil {
+		if w.found != nil {
 			return fateAccept
 		}
 		switch {

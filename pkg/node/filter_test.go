@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -217,7 +218,7 @@ nonsense
 }
 
 // TestSources reads rules as nft and iptables-save print them.
-func TestSources(t *testing.T) {
+func TestSourcesTranslated(t *testing.T) {
 	packet := func(src, dst string) FilterPacket {
 		return FilterPacket{Protocol: "tcp", Src: netip.MustParseAddr(src), Dst: netip.MustParseAddr(dst), DstPort: 80, In: "ovn0", Out: "br-ex"}
 	}
@@ -297,9 +298,51 @@ table ip b {
 	checkSource(t, "by priority", parseNFT(strings.Replace(ordered, "late { ", "late {\n", 1)), out, "192.0.2.1")
 }
 
+// TestDestinationsTranslated reads what meshes and container engines write in pods.
+func TestDestinationsTranslated(t *testing.T) {
+	p := FilterPacket{Protocol: "tcp", Src: netip.MustParseAddr("10.244.1.6"), Dst: netip.MustParseAddr("10.244.2.5"), SrcPort: 40000, DstPort: 8080, In: "eth0"}
+	const none = "none"
+	for _, test := range []struct{ name, rules, want string }{
+		{"redirected", "tcp dport 8080 redirect to :15006", "redirect invalid IP:15006 sure"},
+		{"another port", "tcp dport 8081 redirect to :15006", none},
+		{"the same port", "tcp dport 8080 redirect", "redirect invalid IP:0 sure"},
+		{"elsewhere", "ip daddr 10.244.2.5 dnat to 10.244.3.9:9090", "dnat 10.244.3.9:9090 sure"},
+		{"an address alone", "dnat to 10.244.3.9", "dnat 10.244.3.9:0 sure"},
+		{"but for a user", "meta skuid 1337 return\ntcp dport 8080 redirect to :15001", "redirect invalid IP:15001 may"},
+		{"but for a port", "tcp dport 15090 return\nmeta l4proto tcp redirect to :15006", "redirect invalid IP:15006 sure"},
+		{"but for this port", "tcp dport 8080 return\nmeta l4proto tcp redirect to :15006", none},
+		{"in a chain for some", "meta mark 0x1 jump mesh", "redirect invalid IP:15006 may"},
+		{"in a chain for all", "jump mesh", "redirect invalid IP:15006 sure"},
+		{"a source", "masquerade", none},
+		{"by iptables", `xt target "REDIRECT"`, "redirect invalid IP:0 may"},
+	} {
+		text := "table ip nat {\n\tchain mesh {\n\t\tredirect to :15006\n\t}\n\tchain pre {\n\t\ttype nat hook prerouting priority dstnat; policy accept;\n" + test.rules + "\n}\n}\n"
+		checkDestination(t, test.name, parseNFT(text), p, test.want)
+	}
+	for _, test := range []struct{ name, rules, want string }{
+		{"redirected", "-A PREROUTING -p tcp -j IN\n-A IN -p tcp --dport 15008 -j RETURN\n-A IN -p tcp -j REDIRECT --to-ports 15006", "redirect invalid IP:15006 sure"},
+		{"but for a user", "-A PREROUTING -p tcp -j IN\n-A IN -m owner --uid-owner 1337 -j RETURN\n-A IN -p tcp -j REDIRECT --to-ports 15001", "redirect invalid IP:15001 may"},
+		{"elsewhere", "-A PREROUTING -p tcp --dport 8080 -j DNAT --to-destination 10.244.3.9:9090", "dnat 10.244.3.9:9090 sure"},
+		{"a network", "-A PREROUTING -d 10.244.2.0/24 -j NETMAP --to 10.9.0.0/24", "dnat invalid IP:0 may"},
+	} {
+		checkDestination(t, test.name, parseIptables("ip", "*nat\n:PREROUTING ACCEPT\n:IN - [0:0]\n"+test.rules+"\nCOMMIT\n"), p, test.want)
+	}
+}
+
+func checkDestination(t *testing.T, name string, chains []Chain, p FilterPacket, want string) {
+	t.Helper()
+	got := "none"
+	if rule, ok := Translate(chains, p, "prerouting"); ok {
+		got = fmt.Sprintf("%s %s:%d %s", rule.Action, rule.To, rule.Port, map[bool]string{true: "sure", false: "may"}[rule.Sure])
+	}
+	if got != want {
+		t.Errorf("%s: %s, want %s", name, got, want)
+	}
+}
+
 func checkSource(t *testing.T, name string, chains []Chain, p FilterPacket, want string) {
 	t.Helper()
-	rule, ok := Sources(chains, p)
+	rule, ok := Translate(chains, p, "postrouting")
 	got := rule.To.String()
 	if !ok {
 		got = "none"

@@ -28,6 +28,8 @@ type filterMatch struct {
 	jump   string
 	action string     // the one of [NATRule]
 	to     netip.Addr // the first address that it translates to, if it names one
+	port   uint16     // the first port that it translates to, if it names one
+	known  bool       // all that it translates to is in its text
 }
 
 // filterWords splits a rule into words; quoted text is one word, without its quotes, and a set in braces, with them.
@@ -284,7 +286,7 @@ func (m *filterMatch) verdict(fields []comparison, name string) {
 
 // translate reads a statement that translates addresses: "snat to 192.0.2.1", "snat ip to ip saddr map @pods".
 func (m *filterMatch) translate(action string) {
-	m.action, m.end = action, fateAccept
+	m.action, m.end, m.known = action, fateAccept, true
 	for len(m.words) > 0 && m.next() != "to" {
 	}
 	word := m.next()
@@ -295,7 +297,19 @@ func (m *filterMatch) translate(action string) {
 			word = value
 		}
 	}
-	m.to, m.words = firstAddress(word), nil
+	m.to, m.port, m.words = firstAddress(word), firstPort(word), nil
+}
+
+// firstPort returns the first port of those that a rule translates to, such as ":8080", "10.0.0.1:8080-8090" or "[fd00::1]:8080"; 0 if it
+// names none.
+func firstPort(text string) uint16 {
+	text, _, _ = strings.Cut(text, "-")
+	colon := strings.LastIndexByte(text, ':')
+	if _, err := netip.ParseAddr(text); err == nil || colon < 0 {
+		return 0
+	}
+	port, _ := strconv.ParseUint(text[colon+1:], 10, 16)
+	return uint16(port)
 }
 
 // firstAddress returns the first address of those that a rule translates to; not valid if it names none.
@@ -437,8 +451,11 @@ func (m *filterMatch) option() {
 		m.next()
 	case word == "-j" || word == "-g":
 		m.target(m.next())
-	case word == "--to-source":
-		m.to = firstAddress(m.next())
+	case word == "--to-source" || word == "--to-destination":
+		word = m.next()
+		m.to, m.port = firstAddress(word), firstPort(word)
+	case word == "--to-ports":
+		m.port = firstPort(":" + m.next())
 	case word != "":
 		m.and(maybe)
 	}
@@ -450,13 +467,13 @@ var goOn = []string{
 	"TRACE", "SECMARK", "CONNSECMARK", "RATEEST", "TEE", "LED", "IDLETIMER", "HMARK",
 }
 
-// target reads the target of a rule of iptables(8); only that of a source translation has options that count.
+// target reads the target of a rule of iptables(8); only that of a translation has options that count.
 func (m *filterMatch) target(name string) {
 	m.action = natActions[name]
 	m.end = fateOf(name)
 	switch {
 	case m.action != "":
-		m.end = fateAccept
+		m.end, m.known = fateAccept, name != "NETMAP"
 		return
 	case m.end == fateNone && !slices.Contains(goOn, name):
 		m.jump = name

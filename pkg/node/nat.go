@@ -71,29 +71,41 @@ func after(words []string, key string) string {
 	return ""
 }
 
-// A SourceNAT is a rule that may change the source of packets.
-type SourceNAT struct {
-	Rule string     // as nft(8) or iptables-save(8) lists it
-	To   netip.Addr // the first that it may change it to; not valid for masquerading
+// A Translation is what a rule does to the source or destination of a packet.
+type Translation struct {
+	Action string     // the one of [NATRule]
+	Rule   string     // as nft(8) or iptables-save(8) lists it
+	Chain  string     // that has the rule
+	To     netip.Addr // the first that it may change it to; not valid: an address of the host's own
+	Port   uint16     // the first that it may change it to; 0: it stays, or the rule does not say
+	Sure   bool       // its text decides that it is this rule: no marks, users or sets that are not known
 }
 
-// Sources finds the rule by which a packet filter may change a packet's source: the first that matches it, conditions apart
-// that its text does not decide, such as marks.
-func Sources(chains []Chain, p FilterPacket) (SourceNAT, bool) {
+// translates has what the rules of a hook do, iptables-extensions(8).
+var translates = map[string][]string{
+	"prerouting": {"dnat", "redirect"}, "output": {"dnat", "redirect"},
+	"postrouting": {"snat", "masquerade"}, "input": {"snat"},
+}
+
+// Translate finds the rule at a hook by which a packet filter may change a packet's source or destination: the first that
+// matches it, conditions apart that its text does not decide.
+func Translate(chains []Chain, p FilterPacket, hook string) (Translation, bool) {
 	var bases []*Chain
 	for i := range chains {
-		if c := &chains[i]; c.Type == "nat" && c.Hook == "postrouting" && c.sees(p) {
+		if c := &chains[i]; c.Type == "nat" && c.Hook == hook && c.sees(p) {
 			bases = append(bases, c)
 		}
 	}
 	slices.SortStableFunc(bases, func(a, b *Chain) int { return cmp.Compare(a.order(), b.order()) })
+	unsure := false
 	for _, c := range bases {
-		w := filterWalk{chains: chains, packet: p}
-		if w.chain(c, 0); w.source != nil {
-			return *w.source, true
+		w := filterWalk{chains: chains, packet: p, wants: translates[hook], unsure: unsure}
+		if w.chain(c, 0); w.found != nil {
+			return *w.found, true
 		}
+		unsure = w.unsure
 	}
-	return SourceNAT{}, false
+	return Translation{}, false
 }
 
 // priorities are the names that nft(8) gives them.

@@ -68,6 +68,9 @@ func packetOf(t *journey.Trace, q Query) (*Packet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s has no address to send to", t.Request.To.Text)
 	}
+	if c := t.Verdict.Because; c.Kind == journey.OtherSource { // as its programs do
+		src = c.Other
+	}
 	var seed [8]byte
 	_, _ = rand.Read(seed[:])
 	p := &Packet{

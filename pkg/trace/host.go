@@ -332,7 +332,7 @@ func (h *hostStep) translate(ctx context.Context, net *node.Network, route *node
 	}
 	p := filterPacket(h.tuple, h.replying)
 	p.In, p.Out = h.link, route.Dev
-	rule, ok := node.Sources(chains, p)
+	rule, ok := node.Translate(chains, p, "postrouting")
 	if !ok {
 		return
 	}

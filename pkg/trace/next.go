@@ -203,7 +203,8 @@ func beneath(v journey.Verdict) string {
 var insidePod = map[journey.CauseKind][]string{
 	journey.IPsecBlocks: {"ip", "xfrm", "policy"}, journey.IPsecLacks: {"ip", "xfrm", "state", "list", "nokeys"},
 	journey.Filtered: {"nft", "list", "ruleset"}, journey.NobodyListens: {"ss", "-lntu"}, journey.NobodyAccepts: {"ss", "-lnt"}, journey.WrongNeighbour: {"ip", "neighbour", "show"},
-	journey.NoSuchGateway: {"ip", "route", "show"},
+	journey.NoSuchGateway: {"ip", "route", "show"}, journey.OtherSource: {"ip", "route", "show"}, journey.NobodyBehind: {"ss", "-lntu"},
+	journey.SentElsewhere: {"nft", "list", "ruleset"}, journey.OtherSourceNAT: {"nft", "list", "ruleset"},
 }
 
 // byPlace returns the command for what OVN does not know, a pod's routes and addresses; otherwise that for a route

@@ -99,9 +99,14 @@ func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *top
 		}
 	}
 	assumed = append(assumed, t.unsureFilter(ctx, v, link, p, false, in)...)
-	direction := "out"
+	direction, hook := "out", "output"
 	if in {
-		direction = "in"
+		direction, hook = "in", "prerouting"
+	}
+	if rule, ok := translated(w.pod, p, hook); ok && rule.Sure {
+		assumed = append(assumed, journey.Assumption{Kind: journey.Proxies, Objects: objects})
+	} else if ok {
+		assumed = append(assumed, journey.Assumption{Kind: journey.Filters, Objects: objects})
 	}
 	if _, _, encrypted := policed(w.pod.Network, filterPacket(p, false), direction); encrypted {
 		assumed = append(assumed, journey.Assumption{Kind: journey.Encryption, Objects: objects})
@@ -126,6 +131,11 @@ func (t *tracer) sends(ctx context.Context, v *nodeView, link string, p packet.T
 	w := t.workload(ctx, v, link)
 	if verdict := v.has(w, link, p.Src); verdict != nil || w.pod == nil {
 		return verdict
+	}
+	if !reply {
+		if verdict := v.led(link, w.pod, p, "output"); verdict != nil {
+			return verdict
+		}
 	}
 	route, err := routeOf(ctx, w.pod, p)
 	switch {
@@ -166,7 +176,10 @@ func (t *tracer) sends(ctx context.Context, v *nodeView, link string, p packet.T
 	if c, stops, _ := policed(w.pod.Network, filterPacket(p, reply), "out"); stops {
 		return v.inWorkload(link, journey.Dropped, c)
 	}
-	return v.filtered(link, w.pod, p, reply, false)
+	if verdict := v.filtered(link, w.pod, p, reply, false); verdict != nil || reply {
+		return verdict
+	}
+	return v.otherSource(ctx, link, w.pod, p)
 }
 
 // begins gives a packet the TTL that its sender begins with, the workload behind the link or else the host, if it is known.
@@ -306,8 +319,11 @@ func (t *tracer) takes(ctx context.Context, v *nodeView, link string, p packet.T
 	if setting, ignored := w.pod.Network.IgnoresEcho(p.Dst.Is6()); ignored && !reply && protocol == "icmp" {
 		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.EchoIgnored, Detail: setting})
 	}
-	if rules, known := w.pod.NAT(); reply || !known || len(rules) > 0 {
+	if reply || w.pod.Firewall == nil {
 		return nil
+	}
+	if _, ok := translated(w.pod, p, "prerouting"); ok {
+		return v.led(link, w.pod, p, "prerouting")
 	}
 	if c, outcome, ok := unreceived(w.pod.Sockets, p, w.pod.Link.Name); ok {
 		return v.inWorkload(link, outcome, c)
@@ -351,7 +367,14 @@ func podFilter(pod *node.PodNet, p packet.Tuple, reply, in bool) (node.FilterVer
 	f := filterPacket(p, reply)
 	if in {
 		f.In = pod.Link.Name
-		return node.Filter(pod.Firewall, f, "ingress", "prerouting", "input")
+		did, by := node.Filter(pod.Firewall, f, "ingress", "prerouting")
+		if rule, ok := translated(pod, p, "prerouting"); ok && rule.Sure && !reply { // before the next hook
+			f.Dst, f.DstPort = rule.To, rule.Port
+		}
+		if last, by := node.Filter(pod.Firewall, f, "input"); did == node.FilterPasses || did == node.FilterUnsure && last != node.FilterPasses {
+			return last, by
+		}
+		return did, by
 	}
 	f.Out = pod.Link.Name
 	return node.Filter(pod.Firewall, f, "output", "postrouting", "egress")

@@ -30,6 +30,8 @@ func Assumed(a journey.Assumption) string {
 		return "the routing rules by protocol, port or user of " + and(append(append([]string{}, a.Nodes...), a.Objects...))
 	case journey.Encryption:
 		return "the IPsec of " + and(append(append([]string{}, a.Nodes...), a.Objects...))
+	case journey.Proxies:
+		return "the proxy in " + objects
 	case journey.TrafficControl:
 		return "the traffic control of " + objects
 	}
