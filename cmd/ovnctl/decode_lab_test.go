@@ -146,39 +146,8 @@ func output(t *testing.T, l *lab.Lab, command ...string) string {
 func TestFlowsLab(t *testing.T) {
 	l := labtest.Own(t, lab.OVNKubernetes(), lab.Options{})
 	d := &traceDraw{lab: l}
-	show := func(args ...string) flowtable.FlowTable {
-		t.Helper()
-		got := d.ovnctl(t.Context(), "node3", append([]string{"flows", "-o", "json"}, args...)...)
-		var table flowtable.FlowTable
-		if err := json.Unmarshal(got.stdout, &table); err != nil || got.code != exitOK {
-			t.Fatalf("flows %v: exit code %d, %v, %s", args, got.code, err, got.stderr)
-		}
-		return table
-	}
-	const packets = 3
-	for range packets {
-		truth, err := l.Probe(t.Context(), "shop_client", "bank_ledger", "tcp", 8080)
-		if err != nil || truth.Forward {
-			t.Fatalf("the policy lets the packet pass: %+v, %v", truth, err)
-		}
-	}
-	// Counters lag behind by up to a second.
-	deadline := time.Now().Add(10 * time.Second)
-	var found *flowtable.FlowRow
-	for found == nil && time.Now().Before(deadline) {
-		time.Sleep(200 * time.Millisecond)
-		for _, f := range show("--drops", "--object", "default deny of the NetworkPolicies in namespace bank").Flows {
-			if f.Packets >= packets {
-				found = &f
-			}
-		}
-	}
-	if found == nil {
-		t.Fatal("no flow of the policy has counted the packets that it dropped")
-	}
-	if found.Flow.Stage != "ls_out_acl" || found.Does != "drop" || !found.Drop || len(found.Flow.Objects) != 1 {
-		t.Errorf("the packets were dropped by %+v", found)
-	}
+	show := d.shows(t)
+	found := policyDrops(t, d, show)
 	all := show()
 	if all.Total != len(all.Flows) || all.Total < 500 || !all.Flows[0].Drop || all.Flows[0].Packets == 0 {
 		t.Errorf("%d flows of %d, the first is %+v", len(all.Flows), all.Total, all.Flows[0])
@@ -222,6 +191,49 @@ func TestFlowsLab(t *testing.T) {
 	}
 	t.Run("datapath", func(t *testing.T) { megaflowsLab(t, d) })
 	t.Run("watch", func(t *testing.T) { watchLab(t, d) })
+}
+
+// shows returns what runs flows on node3.
+func (d *traceDraw) shows(t *testing.T) func(args ...string) flowtable.FlowTable {
+	return func(args ...string) flowtable.FlowTable {
+		t.Helper()
+		got := d.ovnctl(t.Context(), "node3", append([]string{"flows", "-o", "json"}, args...)...)
+		var table flowtable.FlowTable
+		if err := json.Unmarshal(got.stdout, &table); err != nil || got.code != exitOK {
+			t.Fatalf("flows %v: exit code %d, %v, %s", args, got.code, err, got.stderr)
+		}
+		return table
+	}
+}
+
+// policyDrops sends packets that a policy drops, and returns the flow that flows --drops shows for the policy.
+func policyDrops(t *testing.T, d *traceDraw, show func(args ...string) flowtable.FlowTable) *flowtable.FlowRow {
+	t.Helper()
+	const packets = 3
+	for range packets {
+		truth, err := d.lab.Probe(t.Context(), "shop_client", "bank_ledger", "tcp", 8080)
+		if err != nil || truth.Forward {
+			t.Fatalf("the policy lets the packet pass: %+v, %v", truth, err)
+		}
+	}
+	// Counters lag behind by up to a second.
+	deadline := time.Now().Add(10 * time.Second)
+	var found *flowtable.FlowRow
+	for found == nil && time.Now().Before(deadline) {
+		time.Sleep(200 * time.Millisecond)
+		for _, f := range show("--drops", "--object", "default deny of the NetworkPolicies in namespace bank").Flows {
+			if f.Packets >= packets {
+				found = &f
+			}
+		}
+	}
+	if found == nil {
+		t.Fatal("no flow of the policy has counted the packets that it dropped")
+	}
+	if !strings.HasPrefix(found.Flow.Stage, "ls_out_acl") || found.Does != "drop" || !found.Drop || len(found.Flow.Objects) != 1 {
+		t.Errorf("the packets were dropped by %+v", found)
+	}
+	return found
 }
 
 // megaflowsLab sends packets and finds them in the cache, with the flows that

@@ -19,7 +19,7 @@ type Flow struct {
 	// Decoded is what the flow means; nil if the bridge is not OVN's.
 	Decoded *decode.Flow
 	Match   string // without the priority
-	Drop    bool   // matching packets go nowhere
+	Drop    bool   // matching packets go nowhere, or it judges so
 
 	Packets, Bytes uint64
 	Idle           time.Duration // since the last packet; negative: unknown
@@ -49,9 +49,20 @@ func Parse(ctx context.Context, dump, bridge string, n *decode.Namer) (flows []F
 	}
 	n.Calibrate(ctx)
 	for i := range flows {
-		flows[i].Decoded = n.Entry(ctx, bridge, &flows[i].Entry)
+		flows[i].decode(ctx, bridge, n)
 	}
 	return flows, skipped
+}
+
+// verdictDrop is how the flow of an ACL notes its verdict since OVN 23.06: one flow of a switch carries out those of all.
+const verdictDrop = "reg8[17] = 1;"
+
+// decode says what the flow means.
+func (f *Flow) decode(ctx context.Context, bridge string, n *decode.Namer) {
+	f.Decoded = n.Entry(ctx, bridge, &f.Entry)
+	if d := f.Decoded; d != nil && d.Flow != nil && strings.HasSuffix(d.StageName(), "_eval") && strings.Contains(d.Flow.Actions, verdictDrop) {
+		f.Drop = true
+	}
 }
 
 func newFlow(e openflow.FlowEntry) Flow {
@@ -163,7 +174,7 @@ func Expect(ctx context.Context, flows []Flow, wanted []openflow.FlowEntry, prob
 			f = *byEntry[p.Installed]
 		} else {
 			f = newFlow(*p.Desired[0])
-			f.Decoded = n.Entry(ctx, bridge, &f.Entry)
+			f.decode(ctx, bridge, n)
 		}
 		f.Difference, f.Desired = p.Difference, p.Desired
 		all = append(all, f)
