@@ -14,7 +14,18 @@ type FilterPacket struct {
 	SrcPort, DstPort uint16
 	In, Out          string // interfaces; empty if there is none
 	Established      bool   // it belongs to a known connection, else it starts one; of ARP, it is a reply
+
+	tracking tracking
 }
+
+// tracking says whether conntrack sees a packet.
+type tracking uint8
+
+const (
+	tracked tracking = iota
+	mayBeUntracked
+	untracked
+)
 
 // A FilterVerdict is what a packet filter does with a packet, as far as its rules are understood.
 type FilterVerdict string
@@ -31,13 +42,19 @@ const (
 // drops it or may do so.
 func Filter(chains []Chain, p FilterPacket, hooks ...string) (v FilterVerdict, by string) {
 	v = FilterPasses
+	var bases []*Chain
 	for i := range chains {
-		c := &chains[i]
-		if !slices.Contains(hooks, c.Hook) || c.Type == "nat" || !c.sees(p) {
-			continue
+		if c := &chains[i]; slices.Contains(hooks, c.Hook) && c.Type != "nat" && c.sees(p) {
+			bases = append(bases, c)
 		}
+	}
+	slices.SortStableFunc(bases, func(a, b *Chain) int {
+		return cmp.Or(slices.Index(hooks, a.Hook)-slices.Index(hooks, b.Hook), cmp.Compare(a.order(), b.order()))
+	})
+	for _, c := range bases {
 		w := filterWalk{chains: chains, packet: p}
 		end := w.chain(c, 0)
+		p.tracking = w.packet.tracking
 		if end == fateNone {
 			end = fateOf(strings.ToLower(c.Policy))
 			w.by = c.title() + ": policy " + strings.ToLower(c.Policy)
@@ -130,6 +147,12 @@ func (w *filterWalk) chain(c *Chain, depth int) fate {
 			continue
 		}
 		w.unsure = w.unsure || m.says == maybe && (m.end != fateNone || m.jump != "")
+		switch {
+		case m.untracks && m.says == yes:
+			w.packet.tracking = untracked
+		case m.untracks && w.packet.tracking == tracked:
+			w.packet.tracking = mayBeUntracked
+		}
 		by := c.title() + ": " + r.Text
 		end := m.end
 		if m.jump != "" {

@@ -151,6 +151,33 @@ func TestFilterIptables(t *testing.T) {
 	}
 }
 
+// TestUntracked takes packets past conntrack: the chain that says so is listed last, and comes first.
+func TestUntracked(t *testing.T) {
+	p := FilterPacket{Protocol: "tcp", Src: netip.MustParseAddr("10.244.1.6"), Dst: netip.MustParseAddr("10.244.2.5"), SrcPort: 40000, DstPort: 8080, In: "eth0"}
+	for _, test := range []struct {
+		rule, accept string
+		want         FilterVerdict
+	}{
+		{"notrack", "ct state new,established accept", FilterDrops},
+		{"notrack", "ct state new,established,untracked accept", FilterPasses},
+		{"tcp dport 8081 notrack", "ct state new,established accept", FilterPasses},
+		{"meta mark 0x1 notrack", "ct state new,established accept", FilterUnsure},
+		{"jump raw", "ct state new,established accept", FilterDrops},
+	} {
+		text := "table ip f {\n\tchain in {\n\t\ttype filter hook input priority filter; policy drop;\n" + test.accept + "\n}\nchain raw {\nnotrack\n}\n" +
+			"chain pre {\n\t\ttype filter hook prerouting priority raw; policy accept;\n" + test.rule + "\n}\n}\n"
+		if got, by := Filter(parseNFT(text), p, "prerouting", "input"); got != test.want {
+			t.Errorf("%s; %s: %s by %s, want %s", test.rule, test.accept, got, by, test.want)
+		}
+	}
+	for rule, want := range map[string]FilterVerdict{"-A PREROUTING -p tcp -j CT --notrack": FilterDrops, "-A PREROUTING -j NOTRACK": FilterDrops, "-A PREROUTING -j CT --zone 5": FilterPasses} {
+		text := "*filter\n:INPUT DROP\n-A INPUT -m conntrack --ctstate NEW,ESTABLISHED -j ACCEPT\nCOMMIT\n*raw\n:PREROUTING ACCEPT\n" + rule + "\nCOMMIT\n"
+		if got, by := Filter(parseIptables("ip", text), p, "prerouting", "input"); got != want {
+			t.Errorf("%s: %s by %s, want %s", rule, got, by, want)
+		}
+	}
+}
+
 func FuzzFilter(f *testing.F) {
 	f.Add("ip saddr != { 10.0.0.0/8, @x } udp dport 1-2 jump a", false)
 	f.Add("-A INPUT ! -s 10.0.0.0/8 -p udp --dport 1:2 -j DROP", true)

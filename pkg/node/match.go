@@ -30,6 +30,8 @@ type filterMatch struct {
 	to     netip.Addr // the first address that it translates to, if it names one
 	port   uint16     // the first port that it translates to, if it names one
 	known  bool       // all that it translates to is in its text
+
+	untracks bool // conntrack is not to see the packet
 }
 
 // filterWords splits a rule into words; quoted text is one word, without its quotes, and a set in braces, with them.
@@ -99,6 +101,8 @@ func (m *filterMatch) expression() {
 		m.translate(word)
 	case "xt":
 		m.extension(m.next(), m.next())
+	case "notrack":
+		m.untracks = true
 	case "queue", "synproxy", "tproxy", "fwd", "dup":
 		m.end, m.words = fateUnknown, nil
 	default:
@@ -372,7 +376,14 @@ func (p *FilterPacket) echo(word string) tri {
 }
 
 func (m *filterMatch) state(word string) tri {
-	switch strings.ToLower(word) {
+	word = strings.ToLower(word)
+	switch m.packet.tracking {
+	case untracked:
+		return when(word == "untracked")
+	case mayBeUntracked:
+		return maybe
+	}
+	switch word {
 	case "new":
 		return when(!m.packet.Established)
 	case "established":
@@ -471,6 +482,7 @@ var goOn = []string{
 func (m *filterMatch) target(name string) {
 	m.action = natActions[name]
 	m.end = fateOf(name)
+	m.untracks = name == "NOTRACK" || name == "CT" && slices.Contains(m.words, "--notrack")
 	switch {
 	case m.action != "":
 		m.end, m.known = fateAccept, name != "NETMAP"

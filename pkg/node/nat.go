@@ -114,8 +114,14 @@ var priorities = map[string]int{"raw": -300, "mangle": -150, "dstnat": -100, "fi
 // order returns a base chain's priority as a number.
 func (c *Chain) order() int {
 	words := strings.Fields(c.Priority)
-	if len(words) == 0 {
-		return priorities["srcnat"] // of iptables' table nat
+	switch {
+	case len(words) > 0:
+	case c.Table == "nat" && (c.Hook == "prerouting" || c.Hook == "output"): // of iptables, as the next
+		return priorities["dstnat"]
+	case c.Table == "nat":
+		return priorities["srcnat"]
+	default:
+		return priorities[c.Table]
 	}
 	n, ok := priorities[words[0]]
 	if !ok {

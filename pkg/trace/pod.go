@@ -367,10 +367,12 @@ func podFilter(pod *node.PodNet, p packet.Tuple, reply, in bool) (node.FilterVer
 	f := filterPacket(p, reply)
 	if in {
 		f.In = pod.Link.Name
-		did, by := node.Filter(pod.Firewall, f, "ingress", "prerouting")
-		if rule, ok := translated(pod, p, "prerouting"); ok && rule.Sure && !reply { // before the next hook
-			f.Dst, f.DstPort = rule.To, rule.Port
+		rule, ok := translated(pod, p, "prerouting")
+		if reply || !ok || !rule.Sure {
+			return node.Filter(pod.Firewall, f, "ingress", "prerouting", "input")
 		}
+		did, by := node.Filter(pod.Firewall, f, "ingress", "prerouting")
+		f.Dst, f.DstPort = rule.To, rule.Port
 		if last, by := node.Filter(pod.Firewall, f, "input"); did == node.FilterPasses || did == node.FilterUnsure && last != node.FilterPasses {
 			return last, by
 		}
