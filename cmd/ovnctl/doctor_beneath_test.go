@@ -116,6 +116,7 @@ var beneathBeside = map[string]string{
 // beneathFound is what doctor owes for each fault. Those without an entry are legal, or visible on no node: doctor must be
 // silent about them.
 var beneathFound = map[string]owed{
+	"route of the pod with another source":       {"pod-address-mismatch", "port shop_client", "address"},
 	"IPsec policy of the host blocks":            {"host-path-astray", "node node1", "ipsec-blocks"},
 	"IPsec of the host by priority":              {"host-path-astray", "node node1", "ipsec-blocks"},
 	"IPsec of the host without an association":   {"host-path-astray", "node node1", "ipsec-lacks"},

@@ -79,7 +79,7 @@ func (v *nodeView) otherSource(ctx context.Context, link string, pod *node.PodNe
 	unbound := p
 	unbound.Src = netip.Addr{}
 	route, err := routeOf(ctx, pod, unbound)
-	if err == nil && route.Type == "unicast" && route.Src.IsValid() {
+	if err == nil && route.Type == "unicast" && route.Dev == pod.Link.Name && route.Src.IsValid() {
 		now = route.Src
 	}
 	f := filterPacket(p, false)

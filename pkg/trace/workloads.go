@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -115,6 +116,30 @@ func (g *Ground) within(ctx context.Context, v *nodeView, link string) (journey.
 	if c, ok := g.deaf(port, w.pod); ok {
 		return found(c)
 	}
+	return g.misnamed(ctx, v, link, port, w.pod)
+}
+
+// misnamed finds that a workload sends to another one of its network from an address that port security does not let pass.
+func (g *Ground) misnamed(ctx context.Context, v *nodeView, link string, port *topology.Port, pod *node.PodNet) (journey.Cause, bool) {
+	own := map[bool]netip.Addr{} // by whether it is IPv6
+	for _, text := range slices.Backward(port.Addresses) {
+		if a, err := netip.ParseAddr(text); err == nil {
+			own[a.Is6()] = a
+		}
+	}
+	for dst := range g.others(port) {
+		src, ok := own[dst.Is6()]
+		if len(own) == 0 {
+			break
+		} else if !ok {
+			continue
+		}
+		delete(own, dst.Is6())
+		p := packet.Tuple{Src: src, Dst: dst, Proto: packet.ProtoTCP, SrcPort: 40000, DstPort: 443}
+		if verdict := v.otherSource(ctx, link, pod, p); verdict != nil {
+			return verdict.Because, true
+		}
+	}
 	return journey.Cause{}, false
 }
 
@@ -180,7 +205,7 @@ func (g *Ground) tooWide(port *topology.Port, pod *node.PodNet) (journey.Cause, 
 // beyond returns the address of another workload of a port's network that is within a prefix and not on the port's
 // switch.
 func (g *Ground) beyond(port *topology.Port, p netip.Prefix) (netip.Addr, bool) {
-	for _, a := range g.others(port) {
+	for a := range g.others(port) {
 		if !p.Contains(a) {
 			continue
 		}
@@ -191,20 +216,20 @@ func (g *Ground) beyond(port *topology.Port, p netip.Prefix) (netip.Addr, bool) 
 	return netip.Addr{}, false
 }
 
-// others returns the addresses of the other workloads of a port's network.
-func (g *Ground) others(port *topology.Port) []netip.Addr {
-	var list []netip.Addr
-	for _, p := range g.graph.Ports {
-		if p == port || p.Kind != topology.SwitchPort || p.Type != "" || p.Switch == nil || p.Network() != port.Network() || p.Zone != port.Zone {
-			continue
-		}
-		for _, text := range p.Addresses {
-			if a, err := netip.ParseAddr(text); err == nil {
-				list = append(list, a)
+// others yields the addresses of the other workloads of a port's network.
+func (g *Ground) others(port *topology.Port) iter.Seq[netip.Addr] {
+	return func(yield func(netip.Addr) bool) {
+		for _, p := range g.graph.Ports {
+			if p == port || p.Kind != topology.SwitchPort || p.Type != "" || p.Switch == nil || p.Network() != port.Network() || p.Zone != port.Zone {
+				continue
+			}
+			for _, text := range p.Addresses {
+				if a, err := netip.ParseAddr(text); err == nil && !yield(a) {
+					return
+				}
 			}
 		}
 	}
-	return list
 }
 
 // refusing finds a route or rule that refuses packets to another workload of the same network.
@@ -221,7 +246,7 @@ func (g *Ground) refusing(ctx context.Context, port *topology.Port, pod *node.Po
 		}
 	}
 	for _, dst := range refused {
-		for _, a := range g.others(port) {
+		for a := range g.others(port) {
 			if !dst.Contains(a) {
 				continue
 			}

@@ -136,6 +136,14 @@ func podBroken(p *doctor.Pass, h *snapshot.Host, l *trace.Loss) {
 		source = doctor.Routes().InPod()
 		f.Effect = "the pod does not reach " + c.Address.String()
 		f.Next = "in the pod: " + fixes.Command("ip route get %s", c.Address.String()) + "; remove the route that it shows"
+	case journey.OtherSource:
+		source = doctor.Routes().InPod()
+		f.Effect = "what the pod's programs send is dropped, but where they choose the port's address themselves"
+		f.Next = "in the pod: " + fixes.Command("ip route get %s", c.Address.String()) + "; remove the address " + c.Other.String() + ", or the source of the route"
+	case journey.OtherSourceNAT:
+		source = doctor.Command("nft list ruleset").InPod()
+		f.Effect = "what the pod's programs send is dropped"
+		f.Next = "in the pod: nft list ruleset; remove the rule"
 	case journey.Filtered:
 		source = doctor.Command("nft list ruleset").InPod()
 		f.Effect = "the pod receives nothing, not even replies"
