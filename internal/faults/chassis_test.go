@@ -97,6 +97,7 @@ ip link del ghost0`)
 		object: "interface ghost0",
 		repair: []string{"remove-port", "ghost0"},
 		undone: "port-no-such-device", // the row comes back, the device does not
+		kernel: "port-no-such-device", // it tells ovs-vswitchd at once
 		like:   "port-no-such-device",
 	},
 	{

@@ -33,6 +33,8 @@ type fault struct {
 	result doctor.Result // doctor.Error if empty
 	// undone is the check that finds what undo leads back to; empty: the same one.
 	undone string
+	// kernel is the check that may find it instead with the kernel's datapath; empty: none.
+	kernel string
 	args   []string // further flags of doctor: --sample 15s
 	// twoReleases: it takes a second release of OVN beside that of the lab, and is skipped where there is none.
 	twoReleases bool

@@ -259,7 +259,7 @@ func (s *scene) missing(check string, r doctor.Report) string {
 	for _, top := range r.Findings {
 		switch {
 		case !top.Result.Fault():
-		case top.Check == check:
+		case top.Check == check, top.Check == f.kernel && s.Datapath != "netdev":
 			if top.Result == want && strings.Contains(top.Object.String(), f.object) {
 				found = true
 				if s.repair != nil && top.Fix != nil && top.Fix.Repair != s.repair[0] {
