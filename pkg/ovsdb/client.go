@@ -240,7 +240,9 @@ func (c *Client) reach(ctx context.Context, avoid *session, leader bool) (*sessi
 	began := time.Now()
 	found, err := c.seek(ctx, avoid, leader)
 	if err != nil {
-		c.miss(began, err)
+		if leader == c.config.LeaderOnly { // else another member may do for reading
+			c.miss(began, err)
+		}
 		return nil, err
 	}
 	c.mu.Lock()

@@ -395,7 +395,7 @@ func (r *run) atPort(ctx context.Context, at location, logical string, iface *to
 				v.Outcome, v.Because = stopped.Outcome, stopped.Because
 			}
 		}
-		assumed = r.unseen(ctx, at.node, link, lsp, t, true)
+		assumed = r.unseen(ctx, at.node, link, lsp, t, r.replying, true)
 	}
 	if need := r.length - ethernetHeader; v.Outcome == journey.Delivered && iface.MTU > 0 && need > iface.MTU {
 		v.Outcome = journey.Dropped

@@ -60,7 +60,7 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (l
 	} else {
 		t.begins(ctx, &start, link)
 	}
-	start.assumed = t.unseen(ctx, v, link, port, p.tuple(), false)
+	start.assumed = t.unseen(ctx, v, link, port, p.tuple(), false, false)
 	return start, nil
 }
 

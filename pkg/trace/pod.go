@@ -77,9 +77,9 @@ func workloadOf(p *topology.Port) journey.Workload {
 	return journey.Other
 }
 
-// unseen returns what is assumed of the workload behind a link, for a packet that it sends or, with in, receives: all of
-// it if it could not be looked at, or its packet filter; and of the traffic control of the link.
-func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *topology.Port, p packet.Tuple, in bool) []journey.Assumption {
+// unseen returns what is assumed of the workload behind a link, for a packet, the first of a connection or a reply, that it sends or,
+// with in, receives: all of it if it could not be looked at, or its packet filter; and of the traffic control of the link.
+func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *topology.Port, p packet.Tuple, reply, in bool) []journey.Assumption {
 	objects := []string{port.Label()}
 	w := workload{}
 	if link != "" {
@@ -98,14 +98,16 @@ func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *top
 			assumed = append(assumed, journey.Assumption{Kind: journey.RoutingRules, Objects: objects})
 		}
 	}
-	assumed = append(assumed, t.unsureFilter(ctx, v, link, p, false, in)...)
+	assumed = append(assumed, t.unsureFilter(ctx, v, link, p, reply, in)...)
 	direction, hook := "out", "output"
 	if in {
 		direction, hook = "in", "prerouting"
 	}
-	if rule, ok := translated(w.pod, p, hook); ok && rule.Sure {
+	switch rule, ok := translated(w.pod, p, hook); {
+	case reply || !ok:
+	case rule.Sure:
 		assumed = append(assumed, journey.Assumption{Kind: journey.Proxies, Objects: objects})
-	} else if ok {
+	default:
 		assumed = append(assumed, journey.Assumption{Kind: journey.Filters, Objects: objects})
 	}
 	if _, _, encrypted := policed(w.pod.Network, filterPacket(p, false), direction); encrypted {
