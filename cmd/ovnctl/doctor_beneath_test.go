@@ -116,6 +116,7 @@ var beneathBeside = map[string]string{
 // beneathFound is what doctor owes for each fault. Those without an entry are legal, or visible on no node: doctor must be
 // silent about them.
 var beneathFound = map[string]owed{
+	"packet filter of the pod past conntrack":    {"pod-network-broken", "port shop_web-2", "filtered"},
 	"route of the pod with another source":       {"pod-address-mismatch", "port shop_client", "address"},
 	"IPsec policy of the host blocks":            {"host-path-astray", "node node1", "ipsec-blocks"},
 	"IPsec of the host by priority":              {"host-path-astray", "node node1", "ipsec-blocks"},
