@@ -123,9 +123,7 @@ func (f *fault) play(t *testing.T, l *lab.Lab) {
 	defer cancel()
 	s := &scene{T: t, Lab: l, ctx: ctx, fault: f, repair: f.repair}
 	s.possible()
-	if len(l.Centrals()) > 1 {
-		s.forget("ovsdb-server-*.log") // the elections that earlier faults made are not this one's
-	}
+	s.forgetElections() // earlier faults made them
 	s.healthy("before the fault")
 	made := false
 	defer func() { // one that fails leaves the lab to the next as it found it
@@ -172,6 +170,14 @@ func (f *fault) play(t *testing.T, l *lab.Lab) {
 	s.verifyFixed()
 }
 
+// forgetElections empties the logs of a cluster's servers: the elections that a fault and its repair make are no fault that is left.
+func (s *scene) forgetElections() {
+	s.Helper()
+	if len(s.Centrals()) > 1 {
+		s.forget("ovsdb-server-*.log")
+	}
+}
+
 // forget empties logs of OVN on all hosts: what they tell counts for minutes or days.
 func (s *scene) forget(name string) {
 	s.Helper()
@@ -200,6 +206,9 @@ func (s *scene) verifyFixed() {
 	s.Helper()
 	for _, p := range s.fault.lost {
 		s.until(p.String()+" flows again", func() bool { return s.flows(p) })
+	}
+	if s.fault.check != "raft-frequent-elections" { // of which they are the fault, and undo brings it back
+		s.forgetElections()
 	}
 	s.healthy("after the repair")
 }
