@@ -279,8 +279,9 @@ var clusterFaults = []fault{
 			}
 			s.lead("central", "sb")
 		},
-		object: "database OVN_Southbound",
-		repair: []string{"raise-election-timer", "OVN_Southbound"},
+		object:    "database OVN_Southbound",
+		repair:    []string{"raise-election-timer", "OVN_Southbound"},
+		elections: true,
 	},
 	{
 		check: "clients-refuse-rebuilt-db", name: "ovn-controller", on: "node1",

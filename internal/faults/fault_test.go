@@ -35,7 +35,9 @@ type fault struct {
 	undone string
 	// kernel is the check that may find it instead with the kernel's datapath; empty: none.
 	kernel string
-	args   []string // further flags of doctor: --sample 15s
+	// elections are what it is about: the logs that tell of them are kept after its repair, as undo brings it back.
+	elections bool
+	args      []string // further flags of doctor: --sample 15s
 	// twoReleases: it takes a second release of OVN beside that of the lab, and is skipped where there is none.
 	twoReleases bool
 	// userspace: it takes the userspace datapath, and is skipped on the kernel's.

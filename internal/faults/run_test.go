@@ -207,7 +207,7 @@ func (s *scene) verifyFixed() {
 	for _, p := range s.fault.lost {
 		s.until(p.String()+" flows again", func() bool { return s.flows(p) })
 	}
-	if s.fault.check != "raft-frequent-elections" { // of which they are the fault, and undo brings it back
+	if !s.fault.elections {
 		s.forgetElections()
 	}
 	s.healthy("after the repair")

@@ -30,9 +30,6 @@ func (p *PodNet) Route(ctx context.Context, q RouteQuery) (*Route, error) {
 	return p.route(ctx, q)
 }
 
-// NAT lists the rules there that may translate a packet's addresses. Known is false if the packet filter is unknown.
-func (p *PodNet) NAT() (rules []NATRule, known bool) { return NATRules(p.Firewall), p.Firewall != nil }
-
 // podLink returns why a link leads to no readable namespace, nil if it does.
 func podLink(l *Link) error {
 	switch {

@@ -414,7 +414,16 @@ func (d *deployment) owns(p *topology.Port, a netip.Addr) bool {
 	if slices.ContainsFunc(d.graph.PortsAt(a), func(at *topology.Port) bool { return at == p || at.VirtualParent == p.Name }) {
 		return true
 	}
-	return slices.ContainsFunc(p.PortSecurity, func(line string) bool { return allows(line, a) })
+	for _, line := range p.PortSecurity { // MAC ADDRESS[/LENGTH]…
+		for word := range strings.FieldsSeq(line) {
+			n, err := netip.ParsePrefix(word)
+			x, err2 := netip.ParseAddr(word)
+			if err == nil && n.Contains(a) || err2 == nil && x == a {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // child returns the child port for the packet's VLAN, or the port itself.

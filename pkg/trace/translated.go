@@ -5,11 +5,11 @@ import (
 	"context"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/packet"
+	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
 
 // translated returns the rule by which a workload's packet filter leads the first packet of a connection elsewhere: on its way out at
@@ -35,14 +35,14 @@ func translated(pod *node.PodNet, p packet.Tuple, hook string) (node.Translation
 		rule.To = netip.IPv6Loopback()
 	}
 	rule.Port = cmp.Or(rule.Port, p.DstPort)
-	return rule, true
+	return rule, rule.To != p.Dst || rule.Port != p.DstPort
 }
 
 // led returns the verdict for a packet that the packet filter of the workload behind a link leads elsewhere: to where nothing there
 // listens, or out of it. It is nil if it is received there, as by a proxy, and where the rules leave that open.
 func (v *nodeView) led(link string, pod *node.PodNet, p packet.Tuple, hook string) *journey.Verdict {
 	rule, ok := translated(pod, p, hook)
-	if !ok || !rule.Sure || rule.To == p.Dst && rule.Port == p.DstPort && hook == "output" {
+	if !ok || !rule.Sure {
 		return nil
 	}
 	c := journey.Cause{Detail: rule.Chain + ": " + rule.Rule, Service: netip.AddrPortFrom(rule.To, rule.Port).String()}
@@ -93,36 +93,9 @@ func (v *nodeView) otherSource(ctx context.Context, link string, pod *node.PodNe
 			now, c = source, journey.Cause{Kind: journey.OtherSourceNAT, Detail: rule.Chain + ": " + rule.Rule}
 		}
 	}
-	if now == p.Src || v.maySend(link, now) {
+	if port := v.ports[link]; now == p.Src || port == nil || !ovn.Secures(port.PortSecurity, now) {
 		return nil
 	}
 	c.Other = now
 	return v.inWorkload(link, journey.Dropped, c)
-}
-
-// maySend reports whether port security lets the port of a link send from an address. A line with a MAC address alone allows all.
-func (v *nodeView) maySend(link string, a netip.Addr) bool {
-	port := v.ports[link]
-	if port == nil || len(port.PortSecurity) == 0 || a.IsLinkLocalUnicast() {
-		return true
-	}
-	for _, line := range port.PortSecurity {
-		_, addresses, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if allows(addresses, a) || strings.TrimSpace(addresses) == "" {
-			return true
-		}
-	}
-	return false
-}
-
-// allows reports whether addresses of a line of port_security, ovn-nb(5), have one: ADDRESS or ADDRESS/LENGTH.
-func allows(addresses string, a netip.Addr) bool {
-	for word := range strings.FieldsSeq(addresses) {
-		network, err := netip.ParsePrefix(word)
-		address, err2 := netip.ParseAddr(word)
-		if err == nil && network.Contains(a) || err2 == nil && address == a {
-			return true
-		}
-	}
-	return false
 }

@@ -116,11 +116,11 @@ func (g *Ground) within(ctx context.Context, v *nodeView, link string) (journey.
 	if c, ok := g.deaf(port, w.pod); ok {
 		return found(c)
 	}
-	return g.misnamed(ctx, v, link, port, w.pod)
+	return g.byOtherSource(ctx, v, link, port, w.pod)
 }
 
-// misnamed finds that a workload sends to another one of its network from an address that port security does not let pass.
-func (g *Ground) misnamed(ctx context.Context, v *nodeView, link string, port *topology.Port, pod *node.PodNet) (journey.Cause, bool) {
+// byOtherSource finds that a workload sends to another one of its network from an address that port security does not let pass.
+func (g *Ground) byOtherSource(ctx context.Context, v *nodeView, link string, port *topology.Port, pod *node.PodNet) (journey.Cause, bool) {
 	own := map[bool]netip.Addr{} // by whether it is IPv6
 	for _, text := range slices.Backward(port.Addresses) {
 		if a, err := netip.ParseAddr(text); err == nil {

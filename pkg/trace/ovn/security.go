@@ -23,10 +23,17 @@ type permitted struct {
 	broadcast netip.Addr   // not valid: none
 }
 
+// Secures reports whether port security keeps its owner from sending from an address, with whichever of its MAC addresses.
+func Secures(portSecurity []string, from netip.Addr) bool {
+	return len(portSecurity) > 0 && !slices.ContainsFunc(security(portSecurity), func(a allowance) bool {
+		return len(a.addresses) == 0 || a.has(from)
+	})
+}
+
 // security parses a port's entries; those without a MAC address are skipped.
-func security(p *logicalflow.Port) []allowance {
+func security(entries []string) []allowance {
 	var all []allowance
-	for _, text := range p.Row.PortSecurity {
+	for _, text := range entries {
 		words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' })
 		if len(words) == 0 {
 			continue
@@ -94,7 +101,7 @@ func (w *walker) checkPortSecurity(in *instruction, p *logicalflow.Port, allows 
 	if p == nil {
 		return w.result(in, false, Note{Table: "Port_Binding"})
 	}
-	refused := len(p.Row.PortSecurity) > 0 && !slices.ContainsFunc(security(p), allows)
+	refused := len(p.Row.PortSecurity) > 0 && !slices.ContainsFunc(security(p.Row.PortSecurity), allows)
 	return w.result(in, refused, Note{Table: "Port_Binding", Row: p.Row.UUID, Port: p})
 }
 

@@ -138,7 +138,7 @@ func podBroken(p *doctor.Pass, h *snapshot.Host, l *trace.Loss) {
 		f.Next = "in the pod: " + fixes.Command("ip route get %s", c.Address.String()) + "; remove the route that it shows"
 	case journey.OtherSource:
 		source = doctor.Routes().InPod()
-		f.Effect = "what the pod's programs send is dropped, but where they choose the port's address themselves"
+		f.Effect = "what the pod's programs send is dropped, unless they bind to the port's address"
 		f.Next = "in the pod: " + fixes.Command("ip route get %s", c.Address.String()) + "; remove the address " + c.Other.String() + ", or the source of the route"
 	case journey.OtherSourceNAT:
 		source = doctor.Command("nft list ruleset").InPod()
