@@ -51,7 +51,7 @@ func (g *Gathering) Examine(d *snapshot.Deployment, checks []*Check, done func(*
 		found = append(found, p.Findings...)
 	}
 	r.Findings = append(r.Findings, explain(found, checks)...)
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(a.worst().weight(), b.worst().weight()) })
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(a.Worst().weight(), b.Worst().weight()) })
 	return r
 }
 
@@ -128,13 +128,13 @@ func (r Result) AtLeast(other Result) bool { return r.weight() <= other.weight()
 // Fault reports whether something is wrong, not just unknown.
 func (r Result) Fault() bool { return r == Error || r == Warning }
 
-// worst returns the worst result of a finding and its consequences.
-func (f *Finding) worst() Result { return worst(f.Result, f.Consequences) }
+// Worst returns the worst result of a finding and its consequences.
+func (f *Finding) Worst() Result { return worst(f.Result, f.Consequences) }
 
 // worst returns the worst result of findings and their consequences, at least the one that is given.
 func worst(least Result, findings []Finding) Result {
 	for i := range findings {
-		if w := findings[i].worst(); !least.AtLeast(w) {
+		if w := findings[i].Worst(); !least.AtLeast(w) {
 			least = w
 		}
 	}

@@ -153,10 +153,10 @@ func resultWords(r doctor.Report, v DoctorView, partly bool) (string, Look) {
 	return "healthy", Good
 }
 
-// tallyFindings counts findings without their consequences.
+// tallyFindings counts findings, each with its consequences as one, by the worst of them, as the exit code does.
 func tallyFindings(findings []doctor.Finding) (errors, warnings int) {
-	for _, f := range findings {
-		switch f.Result {
+	for i := range findings {
+		switch findings[i].Worst() {
 		case doctor.Error:
 			errors++
 		case doctor.Warning:
