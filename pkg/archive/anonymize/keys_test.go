@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -97,6 +98,54 @@ func TestSettingsOfHosts(t *testing.T) {
 	for _, s := range settings {
 		if _, got := r.File("node1/network.json", []byte(`{"sysctl":{"`+s+`":"1"}}`)); !strings.Contains(string(got), `"`+s+`"`) {
 			t.Errorf("%s: redaction makes %s of it", s, got)
+		}
+	}
+}
+
+// TestFieldsOfHosts holds that redaction keeps the names of what is saved of a host or a pod, and the values that a verdict rests on.
+func TestFieldsOfHosts(t *testing.T) {
+	files, err := filepath.Glob("../../node/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields []string
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if field, ok := n.(*ast.Field); ok && field.Tag != nil && !strings.HasSuffix(name, "_test.go") {
+				tag, _ := strconv.Unquote(field.Tag.Value)
+				if key, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ","); key != "" && key != "-" {
+					fields = append(fields, key)
+				}
+			}
+			return true
+		})
+	}
+	if len(fields) < 100 {
+		t.Errorf("only %d fields", len(fields))
+	}
+	r := New()
+	for _, s := range fields {
+		if _, got := r.File("node1/pod/p.json", []byte(`{"`+s+`":1}`)); string(got) != `{"`+s+`":1}` {
+			t.Errorf("field %s: redaction makes %s of it", s, got)
+		}
+	}
+	for key, values := range map[string]string{
+		"kind":  "veth tun bridge openvswitch bond vlan vrf dummy macvlan ipvlan team geneve vxlan gre device",
+		"qdisc": "noqueue noop pfifo bfifo pfifo_fast fq fq_codel fq_pie codel sfq mq mqprio multiq netem tbf htb clsact ingress",
+		"oper":  "up down unknown lowerlayerdown notpresent",
+		"scope": "global link host site nowhere",
+		"state": "reachable stale permanent failed incomplete delay probe noarp none",
+		"type":  "unicast local blackhole unreachable prohibit throw broadcast multicast anycast",
+		"flags": "dadfailed deprecated dynamic secondary tentative noprefixroute permanent temporary",
+	} {
+		for value := range strings.FieldsSeq(values) {
+			if _, got := r.File("node1/pod/p.json", []byte(`{"`+key+`":"`+value+`"}`)); string(got) != `{"`+key+`":"`+value+`"}` {
+				t.Errorf("%s: redaction makes %s of it", value, got)
+			}
 		}
 	}
 }
