@@ -193,16 +193,22 @@ func (a faultAsk) truth(ctx context.Context, d *traceDraw) (journey.Outcome, err
 	if a.length == 0 {
 		return d.truth(ctx, a.tracePair)
 	}
-	to, ok := d.lab.Topology.Pod(a.to)
-	if !ok {
-		return "", fmt.Errorf("%s is no pod", a.to)
+	address := lab.Internet4
+	if to, ok := d.lab.Topology.Pod(a.to); ok {
+		address = to.IPv4.Addr()
 	}
 	const headers = 14 + 20 + 8 // Ethernet, IPv4, ICMP
-	_, err := d.lab.Run(ctx, a.from, "ping", "-q", "-c2", "-i0.2", "-W1", "-Mdo", "-s", fmt.Sprint(a.length-headers), to.IPv4.Addr().String())
-	if err != nil {
-		return journey.Dropped, nil //nolint:nilerr // ping's exit code says that nothing came back
+	ping := fmt.Sprintf("ip route flush cache; ping -c2 -i0.2 -W1 -Mdo -s %d %s", a.length-headers, address)
+	said, err := d.lab.Run(ctx, a.from, "sh", "-c", ping+" || true")
+	switch {
+	case err != nil:
+		return "", err
+	case strings.Contains(said, "Frag needed"):
+		return journey.Rejected, nil
+	case strings.Contains(said, "bytes from"):
+		return journey.Delivered, nil
 	}
-	return journey.Delivered, nil
+	return journey.Dropped, nil
 }
 
 // lays reports whether the logical flows' outcome is beside that of the nodes, with a note where it is another.

@@ -154,7 +154,7 @@ func (r *run) visit(ctx context.Context, p location) ([]outcome, error) {
 		o, err := r.host(ctx, p)
 		return []outcome{o}, err
 	}
-	start := ovs.Start{Bridge: p.bridge, Packet: p.packet, Table: p.table}
+	start := ovs.Start{Bridge: p.bridge, Packet: p.packet, Table: p.table, Length: r.length}
 	if p.table == 0 {
 		start.Packet.SetInPort(p.port)
 	}

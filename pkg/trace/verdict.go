@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
@@ -47,7 +48,7 @@ func (r *run) dropped(ctx context.Context, p location, leaf ovs.Leaf, o *outcome
 			continue
 		}
 		if outcome, ends := endings[u.Opcode]; ends {
-			v.Outcome, v.Because = outcome, r.taken(u, step, leaf)
+			v.Outcome, v.Because = outcome, r.taken(p, u, step, leaf)
 			return v
 		}
 		if leaf.Kind == ovs.ToController {
@@ -96,13 +97,15 @@ func asksForMAC(leaf ovs.Leaf) bool {
 }
 
 // taken explains why ovn-controller consumes the packet.
-func (r *run) taken(u decode.Userdata, step journey.Step, leaf ovs.Leaf) journey.Cause {
+func (r *run) taken(p location, u decode.Userdata, step journey.Step, leaf ovs.Leaf) journey.Cause {
 	t, _ := leaf.Packet.Tuple()
 	switch {
 	case u.Opcode == "ARP", u.Opcode == "ND_NS":
 		return journey.Cause{Kind: journey.NextHopUnknown, Address: cause.NextHop(&leaf.Packet)}
 	case leaf.Packet.Uint("nw_ttl") <= 1 && strings.HasPrefix(u.Opcode, "ICMP") && step.Stage == "lr_in_ip_input":
 		return journey.Cause{Kind: journey.TTLRanOut, Detail: r.ttl}
+	case strings.HasSuffix(step.Stage, "larger_pkts"):
+		return journey.Cause{Kind: journey.TooLarge, Detail: limitOf(leaf), Port: r.outport(p.node, leaf.Packet)}
 	case r.withoutBackends(step.Object, t):
 		return journey.Cause{Kind: journey.NoBackends, Object: step.Object, Detail: joinPort(t.Dst, t.DstPort)}
 	case step.Object == nil || u.Opcode != "REJECT":
@@ -111,6 +114,18 @@ func (r *run) taken(u decode.Userdata, step journey.Step, leaf ovs.Leaf) journey
 		return journey.Cause{Kind: journey.Denied, Object: step.Object, Reply: journey.TCPReset}
 	}
 	return journey.Cause{Kind: journey.Denied, Object: step.Object, Reply: journey.Unreachable}
+}
+
+// limitOf returns the length that the packet was last found to exceed, in bytes; "" if nothing has checked it.
+func limitOf(leaf ovs.Leaf) string {
+	for _, s := range slices.Backward(leaf.Steps) {
+		for _, a := range s.Parsed {
+			if check, ok := a.(openflow.CheckPktLarger); ok {
+				return strconv.Itoa(int(check.Size))
+			}
+		}
+	}
+	return ""
 }
 
 // withoutBackends reports whether an object is a load balancer with nowhere to send the packet.
@@ -133,6 +148,10 @@ func protocolName(proto uint8) string {
 // dropCause returns what made the last step the last.
 func (r *run) dropCause(p location, last ovs.Step, step journey.Step, leaf ovs.Leaf) journey.Cause {
 	c := journey.Cause{Object: step.Object, Node: p.node.Name, Table: tableText(last.Table)}
+	if c.Port = r.disabledBy(p, step.Stage, leaf); c.Port != "" {
+		c.Kind = journey.PortDisabled
+		return c
+	}
 	t, _ := leaf.Packet.Tuple()
 	out := r.graph.PortByName(r.outport(p.node, leaf.Packet))
 	switch {
@@ -165,6 +184,22 @@ func (r *run) dropCause(p location, last ovs.Step, step journey.Step, leaf ovs.L
 		c.Kind, c.Detail = journey.OpenFlowDrops, last.MatchText
 	}
 	return c
+}
+
+// disabledBy returns the disabled port of a router that a packet has reached or was about to leave by; "" if there is
+// none.
+func (r *run) disabledBy(p location, stage string, leaf ovs.Leaf) string {
+	name := ""
+	switch stage {
+	case "lr_in_admission":
+		name = r.portText(p.node, leaf.Packet.Uint("metadata"), leaf.Packet.Uint("reg14"))
+	case "lr_out_delivery":
+		name = r.outport(p.node, leaf.Packet)
+	}
+	if port := r.graph.PortByName(name); port == nil || port.Enabled {
+		return ""
+	}
+	return name
 }
 
 // notMapped handles a switch whose physical network is not on the node.

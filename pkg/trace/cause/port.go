@@ -29,8 +29,13 @@ func (e *Explainer) portChanges(ctx context.Context, s *stop) []change {
 		return e.securityChanges(ctx, s)
 	case journey.PortDisabled:
 		c := remedy(s.by, "enable the port "+s.port.Name(), "ovn-nbctl lsp-set-enabled "+Shell(s.port.Name())+" enabled")
-		if row, ok := s.by.Row.(nb.LogicalSwitchPort); ok && neutrons(row.ExternalIDs) {
-			c.Command = "openstack port set --enable " + Shell(s.port.Name())
+		switch row := s.by.Row.(type) {
+		case nb.LogicalRouterPort:
+			c.Command = "ovn-nbctl lrp-set-enabled " + Shell(s.port.Name()) + " enabled"
+		case nb.LogicalSwitchPort:
+			if neutrons(row.ExternalIDs) {
+				c.Command = "openstack port set --enable " + Shell(s.port.Name())
+			}
 		}
 		if s.flow != nil && strings.HasSuffix(s.stage(), "_port_sec") {
 			c.try = without(s.flow)

@@ -11,6 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
 )
@@ -113,6 +114,8 @@ func (e *Explainer) byStage(ctx context.Context, s *stop) {
 		s.kind = journey.Discarded
 	case strings.Contains(stage, "ip_routing"):
 		s.kind = journey.NoRoute
+	case strings.HasPrefix(stage, "lr_in_admission") && e.byDisabled(ctx, s, s.visit.Inport),
+		stage == "lr_out_delivery" && e.byDisabled(ctx, s, e.outport(ctx, s)):
 	case strings.HasPrefix(stage, "lr_in_admission"):
 		s.kind, s.port = journey.WrongMAC, s.visit.Inport
 	case strings.Contains(stage, "larger_pkts"):
@@ -228,9 +231,18 @@ func (e *Explainer) byPortSecurity(ctx context.Context, s *stop) {
 
 // byDisabled reports whether a port is disabled, which is then what stopped the packet.
 func (e *Explainer) byDisabled(ctx context.Context, s *stop, port *logicalflow.Port) bool {
+	if port == nil {
+		return false
+	}
 	o := e.portObject(ctx, port)
-	row, ok := o.Row.(nb.LogicalSwitchPort)
-	if !ok || len(row.Enabled) == 0 || row.Enabled.Get() {
+	var enabled ovsdb.Set[bool]
+	switch row := o.Row.(type) {
+	case nb.LogicalSwitchPort:
+		enabled = row.Enabled
+	case nb.LogicalRouterPort:
+		enabled = row.Enabled
+	}
+	if len(enabled) == 0 || enabled.Get() {
 		return false
 	}
 	s.kind, s.port, s.by = journey.PortDisabled, port, o

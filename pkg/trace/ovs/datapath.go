@@ -13,15 +13,15 @@ type sentTo struct {
 	vlan   uint16 // as in vlan_tci; 0: none
 }
 
-// outputs returns where datapath actions send an ordinary-size packet (odp actions as ovs-dpctl(8) prints them): the bare
-// numbers between commas, also within clone(…) and, where the packet length is checked, within le(…). The packet has a
+// outputs returns where datapath actions send a packet of this length (odp actions as ovs-dpctl(8) prints them): the bare
+// numbers between commas, also within clone(…) and, where the length is checked, within gt(…) or le(…). The packet has a
 // VLAN tag, 0 for none, which the actions may change.
-func outputs(actions string, vlan uint16) []sentTo {
-	sent, _ := appendOutputs(nil, actions, vlan)
+func outputs(actions string, vlan uint16, length int) []sentTo {
+	sent, _ := appendOutputs(nil, actions, vlan, length)
 	return sent
 }
 
-func appendOutputs(sent []sentTo, actions string, vlan uint16) ([]sentTo, uint16) {
+func appendOutputs(sent []sentTo, actions string, vlan uint16, length int) ([]sentTo, uint16) {
 	for action := range split(actions) {
 		if n, err := strconv.Atoi(action); err == nil {
 			sent = append(sent, sentTo{n, vlan})
@@ -33,13 +33,31 @@ func appendOutputs(sent []sentTo, actions string, vlan uint16) ([]sentTo, uint16
 			vlan = pushed(rest)
 		case "pop_vlan":
 			vlan = 0
-		case "clone", "check_pkt_len", "le":
+		case "clone":
 			if !strings.HasPrefix(rest, "tnl_push(") { // the outer packet's port
-				sent, _ = appendOutputs(sent, rest, vlan)
+				sent, _ = appendOutputs(sent, rest, vlan, length)
 			}
+		case "check_pkt_len":
+			sent, _ = appendOutputs(sent, ofSize(rest, length), vlan, length)
 		}
 	}
 	return sent, vlan
+}
+
+// ofSize returns the actions of "size=N,gt(…),le(…)" for a packet of this length.
+func ofSize(arguments string, length int) string {
+	result := "le("
+	for argument := range split(arguments) {
+		if size, found := strings.CutPrefix(argument, "size="); found {
+			if n, err := strconv.Atoi(size); err == nil && length > n {
+				result = "gt("
+			}
+		}
+		if actions, found := strings.CutPrefix(argument, result); found {
+			return strings.TrimSuffix(actions, ")")
+		}
+	}
+	return ""
 }
 
 // split yields the actions between the commas outside of parentheses.

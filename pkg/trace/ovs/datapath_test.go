@@ -20,24 +20,27 @@ func TestOutputs(t *testing.T) {
 	tests := []struct {
 		actions string
 		want    []sentTo
+		length  int
 	}{
-		{"drop", nil},
-		{"", nil},
-		{"3", none(3)},
-		{"1,2,push_vlan(vid=10,pcp=0),3", []sentTo{{1, 0}, {2, 0}, {3, 0x100a}}},
-		{"push_vlan(vid=100,pcp=1),7,pop_vlan,8", []sentTo{{7, 0x3064}, {8, 0}}},
-		{"clone(push_vlan(vid=100,pcp=0),7),8", []sentTo{{7, 0x1064}, {8, 0}}},
-		{"set(ipv4(ttl=63)),ct(commit,zone=9,nat(src)),5", none(5)},
-		{"tnl_push(tnl_port(6081),header(size=58,type=5),out_port(1)),2", none(2)},
-		{"clone(1,2),recirc(0x3)", none(1, 2)},
-		{"clone(tnl_push(tnl_port(6081),header(size=58,type=5),out_port(1)),2),3", none(3)},
-		{"clone(set(eth(src=02:00:00:00:00:01)),4),5", none(4, 5)},
-		{"check_pkt_len(size=1414,gt(userspace(pid=0,controller(reason=1)),7),le(ct_clear,8))", none(8)},
-		{"userspace(pid=0,controller(reason=1))", nil},
-		{"(1,2", nil},
+		{"drop", nil, 0},
+		{"", nil, 0},
+		{"3", none(3), 0},
+		{"1,2,push_vlan(vid=10,pcp=0),3", []sentTo{{1, 0}, {2, 0}, {3, 0x100a}}, 0},
+		{"push_vlan(vid=100,pcp=1),7,pop_vlan,8", []sentTo{{7, 0x3064}, {8, 0}}, 0},
+		{"clone(push_vlan(vid=100,pcp=0),7),8", []sentTo{{7, 0x1064}, {8, 0}}, 0},
+		{"set(ipv4(ttl=63)),ct(commit,zone=9,nat(src)),5", none(5), 0},
+		{"tnl_push(tnl_port(6081),header(size=58,type=5),out_port(1)),2", none(2), 0},
+		{"clone(1,2),recirc(0x3)", none(1, 2), 0},
+		{"clone(tnl_push(tnl_port(6081),header(size=58,type=5),out_port(1)),2),3", none(3), 0},
+		{"clone(set(eth(src=02:00:00:00:00:01)),4),5", none(4, 5), 0},
+		{"check_pkt_len(size=1414,gt(userspace(pid=0,controller(reason=1)),7),le(ct_clear,8))", none(8), 0},
+		{"check_pkt_len(size=1414,gt(userspace(pid=0,controller(reason=1)),7),le(ct_clear,8))", none(8), 1414},
+		{"check_pkt_len(size=1414,gt(userspace(pid=0,controller(reason=1)),7),le(ct_clear,8))", none(7), 1415},
+		{"userspace(pid=0,controller(reason=1))", nil, 0},
+		{"(1,2", nil, 0},
 	}
 	for _, test := range tests {
-		if got := outputs(test.actions, 0); !slices.Equal(got, test.want) {
+		if got := outputs(test.actions, 0, test.length); !slices.Equal(got, test.want) {
 			t.Errorf("%q: %v, want %v", test.actions, got, test.want)
 		}
 	}
@@ -54,7 +57,7 @@ func TestDecapsulates(t *testing.T) {
 func FuzzDatapath(f *testing.F) {
 	f.Add("1,2,push_vlan(vid=10,pcp=0),3")
 	f.Fuzz(func(t *testing.T, text string) {
-		if n := outputs(text, 0); len(n) > len(text) {
+		if n := outputs(text, 0, 0); len(n) > len(text) {
 			t.Errorf("%d numbers in %d bytes", len(n), len(text))
 		}
 	})

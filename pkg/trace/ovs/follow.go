@@ -26,6 +26,7 @@ type Start struct {
 	Bridge string
 	Packet packet.Flow
 	Table  int // 0: by the port that is its in_port, else by this table
+	Length int // of the packet in bytes, Ethernet header included, where a flow asks (check_pkt_larger); 0: a short packet
 	// Actions, if not empty, are executed in place of a lookup, as those of a packet-out message.
 	Actions string
 }
@@ -84,6 +85,7 @@ func (f *follower) pass(ctx context.Context, p pass) error {
 	}
 	t.Passes = t.Passes[:1] // the others assume conntrack's result
 	r := &reading{follower: f, pass: p, replayed: openflow.Replay(t, &p.Packet)[0]}
+	r.replayed.Events = ofLength(r.replayed.Events, p.Length)
 	return r.read(ctx)
 }
 
@@ -146,10 +148,6 @@ func (r *reading) read(ctx context.Context) error {
 			if e.Output.Kind == openflow.ToNativeTunnel {
 				i = afterNested(events, i) // the outer packet's path through the underlay bridge
 			}
-		case openflow.EventCheckPktLarger:
-			if e.Larger.Larger {
-				i = afterLarger(events, i)
-			}
 		case openflow.EventError:
 			r.reason = e.Text
 		case openflow.EventUnknown:
@@ -185,12 +183,28 @@ func afterNested(events []openflow.Event, i int) int {
 	return i
 }
 
-// afterLarger returns the index of the last event that assumes a packet larger than the limit checked at i. The packets
-// followed are not.
-func afterLarger(events []openflow.Event, i int) int {
-	for at, e := range events[i+1:] {
-		if e.Kind == openflow.EventCheckPktLarger && e.Node == events[i].Node {
-			return i + at
+// ofLength returns the events without those that a packet of this length does not have: the switch explores both results
+// of check_pkt_larger.
+func ofLength(events []openflow.Event, length int) []openflow.Event {
+	kept, now := make([]openflow.Event, 0, len(events)), map[int]int{-1: -1}
+	for i := 0; i < len(events); i++ {
+		e := events[i]
+		if e.Kind == openflow.EventCheckPktLarger && e.Larger.Larger != (length > int(e.Larger.Size)) {
+			i = lastAssuming(events, i)
+			continue
+		}
+		e.Parent, now[i] = now[e.Parent], len(kept)
+		kept = append(kept, e)
+	}
+	return kept
+}
+
+// lastAssuming returns the index of the last event that assumes the result of the check at i.
+func lastAssuming(events []openflow.Event, i int) int {
+	check := events[i]
+	for ; i+1 < len(events) && events[i+1].Parent >= check.Parent; i++ {
+		if next := events[i+1]; next.Kind == openflow.EventCheckPktLarger && next.Node == check.Node {
+			break
 		}
 	}
 	return i
@@ -255,7 +269,7 @@ func (r *reading) switched(ctx context.Context, i int, e openflow.Event) error {
 	if decapsulates(actions) {
 		r.leaf(i, Leaf{Kind: FromTunnel})
 	}
-	sent := outputs(actions, vlanOf(&r.Packet))
+	sent := outputs(actions, vlanOf(&r.Packet), r.Length)
 	if len(sent) == 0 {
 		return nil
 	}
@@ -316,7 +330,7 @@ func (r *reading) conntrack(i int, e openflow.Event) {
 	setConntrack(&back, zone, seen, t)
 	steps := append(r.before[:len(r.before):len(r.before)], r.steps(i)...)
 	r.todo = append(r.todo, pass{
-		Start: Start{Bridge: e.Bridge, Packet: back, Table: action.Table.Number}, before: steps, told: r.told,
+		Start: Start{Bridge: e.Bridge, Packet: back, Table: action.Table.Number, Length: r.Length}, before: steps, told: r.told,
 	})
 }
 
