@@ -189,6 +189,7 @@ var beneathFound = map[string]owed{
 	"pod with a gateway that nobody has": {"pod-address-mismatch", "port shop_client", "route"},
 	"default route of the pod by two gateways, one that nobody has": {"pod-address-mismatch", "port shop_client", "route"},
 	"rule of the pod prohibits":                                     {"pod-network-broken", "port shop_client", "route-refuses"},
+	"checksums left to the pod's link":                              {"pod-network-broken", "port shop_client", "no-checksum"},
 	"MTU of the pod":                                                {"mtu-too-large", "node node1", ""},
 	"MTU of the host's end of the pod's link":                       {"pod-address-mismatch", "port shop_web-2", "link"},
 	"node with another node's address":                              {"tunnel-path-blocked", "node node1", "own-address"},

@@ -162,6 +162,7 @@ const (
 	NoARP          CauseKind = "no-arp"           // interface Link of the workload asks for no MAC addresses
 	EchoIgnored    CauseKind = "echo-ignored"     // the workload or host answers no ping: sysctl Detail
 	TTLRanOut      CauseKind = "ttl-ran-out"      // the packet's TTL; Detail is what it began with and why, if that is known
+	NoChecksum     CauseKind = "no-checksum"      // what Port sends has no checksum of Detail: its kernel leaves that to Link, which adds none
 	NobodyListens  CauseKind = "nobody-listens"   // on Service
 	NobodyBehind   CauseKind = "nobody-behind"    // on Service, where the packet filter of the workload leads the packet: Detail
 	SentElsewhere  CauseKind = "sent-elsewhere"   // by the packet filter of the workload, to Service: Detail

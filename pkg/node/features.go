@@ -43,6 +43,22 @@ func ethtoolFeatures(kernel map[string]bool) map[string]bool {
 	return named
 }
 
+// leavesChecksums reports whether the kernel leaves the checksums of TCP and UDP over either family to a link.
+func leavesChecksums(features map[string]bool) *bool {
+	if len(features) == 0 {
+		return nil
+	}
+	leaves := features["tx-checksum-ip-generic"] || features["tx-checksum-ipv4"] || features["tx-checksum-ipv6"]
+	return &leaves
+}
+
+// parseLinkFeatures parses what `ethtool -k` prints of a link, among that of others.
+func parseLinkFeatures(text, link string) map[string]bool {
+	_, of, _ := strings.Cut("\n"+text, "\nFeatures for "+link+":\n")
+	of, _, _ = strings.Cut(of, "\nFeatures for ")
+	return parseFeatures(of)
+}
+
 // parseFeatures parses `ethtool -k`: "tx-checksumming: on", followed by " [fixed]" if it cannot be changed.
 func parseFeatures(text string) map[string]bool {
 	features := map[string]bool{}

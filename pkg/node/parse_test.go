@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -192,4 +193,18 @@ func FuzzParseDatapaths(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestLeavesChecksums(t *testing.T) {
+	const text = "Features for lo:\ntx-checksumming: on\n\ttx-checksum-ip-generic: on [fixed]\nFeatures for eth0:\ntx-checksumming: on\n\ttx-checksum-ip-generic: off\n\ttx-checksum-sctp: on\n" +
+		"Features for eth00:\n\ttx-checksum-ipv4: on\n"
+	for link, want := range map[string]string{"lo": "true", "eth0": "false", "eth00": "true", "eth1": "unknown"} {
+		got := "unknown"
+		if leaves := leavesChecksums(parseLinkFeatures(text, link)); leaves != nil {
+			got = strconv.FormatBool(*leaves)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", link, got, want)
+		}
+	}
 }

@@ -18,6 +18,9 @@ type PodNet struct {
 	// Sockets are those that receive packets, and Firewall is the packet filter there; null if unknown.
 	Sockets  []Socket `json:"sockets"`
 	Firewall []Chain  `json:"firewall"`
+	// LeavesChecksums tells whether the kernel leaves the checksums of TCP and UDP to Link, ethtool(8) tx-checksumming;
+	// nil if unknown.
+	LeavesChecksums *bool `json:"leavesChecksums,omitempty"`
 
 	route func(context.Context, RouteQuery) (*Route, error)
 }

@@ -50,6 +50,12 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 		if chains, err := readFirewall(ctx); err == nil {
 			pod.Firewall = emptyNotNull(chains)
 		}
+		if err := pod.findLink(here); err != nil {
+			return err
+		}
+		if features, err := readFeatures(pod.Link.Name); err == nil {
+			pod.LeavesChecksums = leavesChecksums(features)
+		}
 		return nil
 	})
 	if err != nil {
@@ -65,7 +71,7 @@ func (l *local) pod(ctx context.Context, link string) (*PodNet, error) {
 		}
 		return r, nil
 	}
-	return pod, pod.findLink(here)
+	return pod, nil
 }
 
 func (l *local) Sockets(context.Context) (list []Socket, err error) {

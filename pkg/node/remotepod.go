@@ -61,7 +61,11 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 		}
 		return remoteRouter{r, ctx, ip, func(context.Context) (*Network, error) { return pod.Network, nil }}.route(q)
 	}
-	return pod, pod.findLink(*here)
+	if err := pod.findLink(*here); err != nil {
+		return nil, err
+	}
+	pod.LeavesChecksums = leavesChecksums(parseLinkFeatures(string(parts["ethtool"].out), pod.Link.Name))
+	return pod, nil
 }
 
 // socketsOf reads the sockets from a script's parts; nil if they are not there.
@@ -105,6 +109,7 @@ part ss $T ss -Hlntu
 	part udp cat /proc/net/udp
 	part udp6 cat /proc/net/udp6
 }
+part ethtool sh -c 'for l in $(sed -n "s/^ *\([^ :]*\):.*/\1/p" /proc/net/dev); do ethtool -k "$l"; done'
 part sysctl grep -Hs . /proc/sys/`+echoIgnored[0]+` /proc/sys/`+echoIgnored[1]+` /proc/sys/`+defaultTTL+` /proc/sys/`+hopLimit("*")+`
 :
 INSIDE

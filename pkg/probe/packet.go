@@ -28,6 +28,7 @@ type Packet struct {
 	DSCP       byte   // RFC 2474, 6 bits
 	TTL        byte   // or hop limit
 	Mark       uint32 // the lowest byte is 0, and counts the packets
+	Unsummed   bool   // its checksum covers the pseudo header only, as if a link were to complete it
 }
 
 // MaxCount is how many packets one mark can number.
@@ -107,6 +108,9 @@ func (p *Packet) marked(word uint32, size int) []byte {
 	}
 	sumAt := p.fill(transport, word)
 	sum := checksum(p.pseudo(len(transport)), transport)
+	if p.Unsummed {
+		sum = ^checksum(p.pseudo(len(transport)), nil)
+	}
 	if sum == 0 && p.Protocol == "udp" {
 		sum = 0xffff // 0 means none
 	}

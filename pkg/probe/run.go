@@ -77,6 +77,9 @@ func packetOf(t *journey.Trace, q Query) (*Packet, error) {
 		Protocol: t.Request.Protocol, Src: src.Unmap(), Dst: dst.Unmap(), Port: uint16(t.Request.Port), DSCP: byte(q.DSCP), TTL: defaultTTL,
 		// Below the kernel's ephemeral range.
 		SourcePort: 12000 + binary.BigEndian.Uint16(seed[4:])%20000, Mark: binary.BigEndian.Uint32(seed[:]) & markMask,
+		Unsummed: slices.ContainsFunc(branchesOf(t), func(b journey.Branch) bool {
+			return b.Forward != nil && b.Forward.Verdict.Because.Kind == journey.NoChecksum
+		}),
 	}
 	if t.TTL > 0 && t.TTL < 256 {
 		p.TTL = byte(t.TTL)
@@ -129,14 +132,18 @@ type sighting struct {
 	sight sight
 }
 
+// branchesOf returns the branches of a trace; one with a single path has that as one.
+func branchesOf(t *journey.Trace) []journey.Branch {
+	if len(t.Branches) == 0 {
+		return []journey.Branch{{Verdict: t.Verdict, Forward: t.Forward, Reply: t.Reply}}
+	}
+	return t.Branches
+}
+
 // branches plans the places of all branches and finds the links of their ports.
 func (r *run) branches(ctx context.Context) {
-	list := r.trace.Branches
-	if len(list) == 0 {
-		list = []journey.Branch{{Verdict: r.trace.Verdict, Forward: r.trace.Forward, Reply: r.trace.Reply}}
-	}
 	var all []*cluster.Node
-	for _, b := range list {
+	for _, b := range branchesOf(r.trace) {
 		p := path{b.Verdict, watchpoints(r.trace.Request, b.Forward, b.Reply)}
 		r.paths = append(r.paths, p)
 		for _, s := range p.watchpoints {

@@ -262,16 +262,16 @@ func (v *nodeView) shaped(ctx context.Context, link string) []journey.Assumption
 		return nil
 	}
 	by := l.Attached
-	if slices.Contains(by, "ingress") && v.offloads(ctx) {
+	if slices.Contains(by, "ingress") && v.configured(ctx, "hw-offload") { // Open vSwitch writes filters of tc(8) on its ports
 		by = slices.DeleteFunc(slices.Clone(by), func(kind string) bool { return kind == "ingress" })
 	}
 	return shapedBy(l, by, v.Name)
 }
 
-// offloads reports whether Open vSwitch writes filters of tc(8) on its ports: other_config:hw-offload.
-func (v *nodeView) offloads(ctx context.Context) bool {
+// configured reports whether a setting of Open vSwitch, in other_config, is true.
+func (v *nodeView) configured(ctx context.Context, setting string) bool {
 	rows, err := ovsdb.Find[vswitch.OpenvSwitch](ctx, v.Vswitch())
-	return err == nil && len(rows) > 0 && rows[0].OtherConfig["hw-offload"] == "true"
+	return err == nil && len(rows) > 0 && rows[0].OtherConfig[setting] == "true"
 }
 
 // shapedBy returns what is assumed of the queueing discipline of a link, and of what else is attached to it.

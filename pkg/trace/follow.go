@@ -49,6 +49,7 @@ type run struct {
 	ttl         string         // what its TTL begins with and why; empty if its sender was not looked at
 	length      int            // of the packets in bytes, Ethernet header included; 0: unknown
 	untaken     *journey.Cause // a zone that was too full for the connection
+	unsummed    *journey.Cause // the packet lacks its checksum; nil if it has it
 	// backend is where the packet was first translated to, if anywhere.
 	backend netip.AddrPort
 }
@@ -150,6 +151,7 @@ type outcome struct {
 func (o *outcome) assume(a ...journey.Assumption) { o.assumed = append(o.assumed, a...) }
 
 func (r *run) visit(ctx context.Context, p location) ([]outcome, error) {
+	r.ct.Invalid = r.unsummed != nil && p.carries == nil
 	if p.bridge == "" {
 		o, err := r.host(ctx, p)
 		return []outcome{o}, err

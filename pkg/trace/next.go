@@ -107,6 +107,8 @@ func byKind(r journey.Request, v journey.Verdict, port *topology.Port, offline b
 		return cause.Shell("ovn-nbctl", "lr-nat-list", v.Datapath)
 	case journey.NobodyAnswers, journey.NoRouteIn, journey.ReplyStrays:
 		return "ovnctl topology show" // shows who has which address
+	case journey.NoChecksum:
+		return cause.Shell("ethtool", "-K", c.Link, "tx", "off") + "  # in the network namespace of " + c.Port
 	case journey.OverRate:
 		if c.Object != nil {
 			return "ovn-nbctl list QoS " + string(c.Object.UUID)

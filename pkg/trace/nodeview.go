@@ -31,6 +31,8 @@ type location struct {
 	carries *tunnelled
 	assumed []journey.Assumption // about where it starts
 	began   string               // where it starts: what its TTL begins with and why; empty if its sender was not looked at
+	// unsummed is, where it starts, why the packet lacks its checksum; nil if it has it, and where that is not known.
+	unsummed *journey.Cause
 }
 
 // A nodeView is a node with what is needed to decode the numbers in its flows.

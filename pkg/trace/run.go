@@ -126,8 +126,10 @@ func (r *run) connection(ctx context.Context, start location, skip func(path str
 		r.beganAt = start.node
 	}
 	r.ttl = start.began
+	r.unsummed = start.unsummed
 	forward, err := r.follow(ctx, start)
 	r.blameZone(&forward)
+	r.blameChecksum(&forward)
 	learned := forward.learned
 	if err == nil && learned != nil {
 		r.ct.Forget() // the client's next packet starts another connection, or one that conntrack shows as new
@@ -199,7 +201,13 @@ func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (en
 		start.assumed = append(start.assumed, r.unsureFilter(ctx, start.node, forward.link, t, true, false)...)
 	}
 	r.ttl = start.began
-	return r.follow(ctx, start)
+	r.unsummed, r.ct.Judged = nil, false
+	if forward.link != "" {
+		r.unsummed = r.leavesChecksum(ctx, start.node, forward.link, r.graph.PortByName(forward.verdict.Port), t)
+	}
+	e, err := r.follow(ctx, start)
+	r.blameChecksum(&e)
+	return e, err
 }
 
 // later follows another packet of a followed connection: it hits other flows, which count most of the traffic.

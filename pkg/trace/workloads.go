@@ -116,6 +116,9 @@ func (g *Ground) within(ctx context.Context, v *nodeView, link string) (journey.
 	if c, ok := g.deaf(port, w.pod); ok {
 		return found(c)
 	}
+	if c := g.leavesChecksum(ctx, v, link, port, packet.Tuple{Proto: packet.ProtoTCP}); c != nil {
+		return found(*c)
+	}
 	return g.byOtherSource(ctx, v, link, port, w.pod)
 }
 

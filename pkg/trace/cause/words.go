@@ -90,6 +90,7 @@ var words = map[journey.CauseKind]string{
 	journey.IPsecLacks:     "an IPsec policy of the {who} has it encrypted, but there is no association for that: {detail}",
 	journey.NoARP:          "interface {link} of the {who} asks for no MAC addresses (arp off), and does not know that of {address}",
 	journey.EchoIgnored:    "the {who} answers no ping: {detail}",
+	journey.NoChecksum:     "what {port} sends has no {detail} checksum: its kernel leaves that to {link} (tx-checksumming is on), and Open vSwitch in userspace adds none",
 	journey.TTLRanOut:      "its TTL has run out[: {detail}]",
 	journey.NobodyAccepts:  "what listens in the {who} on {service}[ at {address}] accepts nothing: its queue of new connections is full",
 	journey.NobodyListens:  "nothing in the {who} listens on {service}[ at {address}]",

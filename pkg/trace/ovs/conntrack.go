@@ -11,6 +11,9 @@ type Conntrack struct {
 	learned []learned // flows that learn actions would have installed
 	later   bool      // see Later
 
+	// Invalid has every zone find what is followed now invalid, as packets with a wrong checksum are; Judged is set when one does.
+	Invalid, Judged bool
+
 	// Full reports whether a zone takes no new connections; nil: none is.
 	Full func(Zone) bool
 }
@@ -46,6 +49,10 @@ type Tracked struct {
 // Look shows a packet to a zone, as the ct action does. With nat, a translated connection translates the packet. With
 // tcpReply the packet is a TCP SYN and ACK, which starts no connection: without one it is invalid.
 func (c *Conntrack) Look(z Zone, p packet.Tuple, nat, tcpReply bool) Tracked {
+	if c.Invalid {
+		c.Judged = true
+		return Tracked{State: packet.CTTracked | packet.CTInvalid, Now: p}
+	}
 	one, reply := c.zones.Find(z, p)
 	t := Tracked{State: packet.CTTracked | packet.CTNew, Conn: one, Now: p}
 	switch {

@@ -144,6 +144,11 @@ func podBroken(p *doctor.Pass, h *snapshot.Host, l *trace.Loss) {
 		source = doctor.Command("nft list ruleset").InPod()
 		f.Effect = "what the pod's programs send is dropped"
 		f.Next = "in the pod: nft list ruleset; remove the rule"
+	case journey.NoChecksum:
+		source = doctor.Command("ethtool -k " + c.Link).InPod()
+		f.Cause = "whatever made the pod's link left checksum offload on, as for a switch in the kernel"
+		f.Effect = "what the pod sends by TCP and UDP is lost, ping works"
+		f.Next = "in the pod: " + fixes.Command("ethtool -K %s tx off", c.Link) + ", and have the CNI plugin do that for each pod"
 	case journey.Filtered:
 		source = doctor.Command("nft list ruleset").InPod()
 		f.Effect = "the pod receives nothing, not even replies"
