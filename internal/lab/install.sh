@@ -4,7 +4,7 @@
 # Prometheus with promtool, or what reads RPMs.
 set -eu
 
-packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables tcpdump openssl openssh-client openssh-server ca-certificates python3-openvswitch python3-netaddr python3-pyparsing chromium fonts-dejavu-core hugo"
+packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables iptables tcpdump openssl openssh-client openssh-server ca-certificates python3-openvswitch python3-netaddr python3-pyparsing chromium fonts-dejavu-core hugo"
 command -v npm >/dev/null || packages="$packages npm" # fetches axe-core
 [ "${1:-}" != machine ] || packages="$packages qemu-system-x86 e2fsprogs"
 if [ "${1:-}" = kubernetes ]; then

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -382,5 +383,43 @@ func checkSource(t *testing.T, name string, chains []Chain, p FilterPacket, want
 	}
 	if got != want {
 		t.Errorf("%s: %s by %q, want %s", name, got, rule.Rule, want)
+	}
+}
+
+// TestFilterFlags holds that the flags of TCP are those of a connection's first packet and of its reply.
+func TestFilterFlags(t *testing.T) {
+	first := FilterPacket{Protocol: "tcp", Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2"), DstPort: 80, In: "eth0"}
+	reply, udp := first, first
+	reply.Established, udp.Protocol = true, "udp"
+	tests := []struct {
+		nft, legacy       string
+		first, reply, udp FilterVerdict
+	}{
+		{"tcp flags syn / fin,syn,rst,ack", "-p tcp -m tcp --tcp-flags FIN,SYN,RST,ACK SYN", FilterDrops, FilterPasses, FilterPasses},
+		{"tcp flags != syn / fin,syn,rst,ack", "-p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN", FilterPasses, FilterDrops, FilterPasses},
+		{"tcp flags & (fin | syn | rst | ack) == syn", "", FilterDrops, FilterPasses, FilterPasses},
+		{"tcp flags & (syn|ack) == (syn|ack)", "-p tcp -m tcp --tcp-flags SYN,ACK SYN,ACK", FilterPasses, FilterDrops, FilterPasses},
+		{"tcp flags & (syn | ack) != syn", "", FilterPasses, FilterDrops, FilterPasses},
+		{"tcp flags syn / syn,rst", "-p tcp -m tcp --tcp-flags SYN,RST SYN", FilterDrops, FilterDrops, FilterPasses},
+		{"tcp flags & rst == 0x0", "-p tcp -m tcp --tcp-flags RST NONE", FilterDrops, FilterDrops, FilterPasses},
+		{"tcp flags == syn", "-p tcp -m tcp --tcp-flags ALL SYN", FilterDrops, FilterPasses, FilterPasses},
+		{"tcp flags ack", "", FilterPasses, FilterDrops, FilterPasses},
+		{"tcp flags rst,fin", "", FilterPasses, FilterPasses, FilterPasses},
+		{"tcp flags != ack", "", FilterUnsure, FilterUnsure, FilterPasses},
+	}
+	for _, test := range tests {
+		for kind, chains := range map[string][]Chain{
+			"nft":    parseNFT("table ip f {\n\tchain i {\n\t\ttype filter hook input priority 0; policy accept;\n\t\t" + test.nft + " drop\n\t}\n}\n"),
+			"legacy": parseIptables("ip", "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT "+test.legacy+" -j DROP\nCOMMIT\n"),
+		} {
+			if kind == "legacy" && test.legacy == "" {
+				continue
+			}
+			for i, want := range []FilterVerdict{test.first, test.reply, test.udp} {
+				if got, by := Filter(chains, []FilterPacket{first, reply, udp}[i], "input"); got != want {
+					t.Errorf("%s %q, packet %d: %s by %q, want %s", kind, cmp.Or(test.legacy, test.nft), i, got, by, want)
+				}
+			}
+		}
 	}
 }

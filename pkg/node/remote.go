@@ -115,20 +115,24 @@ part associations $T ip xfrm state list nokeys
 part tc $T tc -j qdisc
 `
 
+// firewallParts read a namespace's packet filter, by nftables and by the old iptables, whose rules nft cannot see.
+const firewallParts = `
+legacy() { # legacy NAMES-FILE SAVE-COMMAND
+	[ -e "$1" ] && grep -q . "$1" || return 0
+	$T "$2" -c
+}
+part nft $T nft -a list ruleset
+part legacy-ip legacy /proc/net/ip_tables_names iptables-legacy-save
+part legacy-ip6 legacy /proc/net/ip6_tables_names ip6tables-legacy-save
+`
+
 // gatherScript reads the node's state in one go. The database comes last: a
 // server that does not reply takes its time.
 const gatherScript = `
 sysctls() { grep -Hs . SYSCTLS; :; }
-legacy() { # legacy NAMES-FILE SAVE-COMMAND: the rules of the old iptables, which nft cannot see
-	[ -e "$1" ] && grep -q . "$1" || return 0
-	$T "$2" -c
-}
-` + networkParts + `
+` + networkParts + firewallParts + `
 part sysctl sysctls
 part netns $T ip -j netns list-id
-part nft $T nft -a list ruleset
-part legacy-ip legacy /proc/net/ip_tables_names iptables-legacy-save
-part legacy-ip6 legacy /proc/net/ip6_tables_names ip6tables-legacy-save
 ` + databaseScript
 
 // gather runs, once, the script that reads a part.
@@ -384,13 +388,18 @@ func answeredErrno(text string) syscall.Errno {
 }
 
 func (r *remote) Firewall(ctx context.Context) ([]Chain, error) {
-	out, err := r.part(ctx, "nft", "nft")
+	return parseFirewall(func(name, program string) ([]byte, error) { return r.part(ctx, name, program) })
+}
+
+// parseFirewall builds a packet filter from its parts.
+func parseFirewall(get func(part, program string) ([]byte, error)) ([]Chain, error) {
+	out, err := get("nft", "nft")
 	if err != nil {
 		return nil, fmt.Errorf("packet filter: %w", err)
 	}
 	chains := parseNFT(string(out))
 	for _, t := range legacyTables {
-		out, err := r.part(ctx, "legacy-"+t.family, t.save)
+		out, err := get("legacy-"+t.family, t.save)
 		if err != nil {
 			return nil, fmt.Errorf("packet filter: there are %s rules that nft does not show: %w", t.family, err)
 		}

@@ -41,8 +41,15 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 		return nil, err
 	}
 	pod := &PodNet{Netns: name, Guessed: guessed, Sockets: socketsOf(parts)}
-	if p, ok := parts["nft"]; ok && p.code == 0 && len(parts["legacy"].out) == 0 {
-		pod.Firewall = emptyNotNull(parseNFT(string(p.out)))
+	chains, err := parseFirewall(func(name, program string) ([]byte, error) {
+		p, ok := parts[name]
+		if !ok {
+			return nil, r.fail(fmt.Errorf("no reply from its shell to the question for %s", name))
+		}
+		return p.out, r.explain(p, program)
+	})
+	if err == nil {
+		pod.Firewall = emptyNotNull(chains)
 	}
 	pod.Network, err = parseNetwork(func(name string) ([]byte, error) {
 		p, ok := parts[name]
@@ -99,9 +106,7 @@ part udp6 cat /proc/net/udp6
 
 // podParts asks in the namespace, by one shell that enters it: to enter for each question takes longer than to answer it.
 func (r *remote) podParts(ctx context.Context, enter string) (map[string]part, error) {
-	parts, err := r.shells.run(ctx, "export B SECONDS_EACH\n"+enter+" sh -s <<'INSIDE' || part addr $T "+enter+" ip -N -d -j addr\n"+preamble+networkParts+`
-part nft $T nft -a list ruleset
-part legacy cat /proc/net/ip_tables_names /proc/net/ip6_tables_names
+	parts, err := r.shells.run(ctx, "export B SECONDS_EACH\n"+enter+" sh -s <<'INSIDE' || part addr $T "+enter+" ip -N -d -j addr\n"+preamble+networkParts+firewallParts+`
 part ss $T ss -Hlntu
 [ "$r" = 0 ] || {
 	part tcp cat /proc/net/tcp
