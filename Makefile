@@ -126,12 +126,16 @@ test-bridges: install-lab ## BRIDGES=N: drawn bridges, their flows simulated and
 .PHONY: test-kubernetes
 test-kubernetes: ## from a laptop: a real API server, of Kubernetes, beside the lab
 	$(SUDO) sh internal/lab/install.sh kubernetes </dev/null
-	$(subst -tags lab,-tags lab$(COMMA)kubernetes,$(GOTEST)) -timeout 60m -run '^TestKubernetes' ./cmd/ovnctl
+	scripts/test.sh $(subst -tags lab,-tags lab$(COMMA)kubernetes,$(GOTEST)) -timeout 60m -run '^TestKubernetes' ./cmd/ovnctl
 
 .PHONY: test-metrics
 test-metrics: ## doctor --serve, its alerts and its dashboard, with a real Prometheus beside the lab
 	$(SUDO) sh internal/lab/install.sh prometheus </dev/null
-	$(subst -tags lab,-tags lab$(COMMA)metrics,$(GOTEST)) -timeout 40m -run '^TestServe' ./cmd/ovnctl
+	scripts/test.sh $(subst -tags lab,-tags lab$(COMMA)metrics,$(GOTEST)) -timeout 40m -run '^TestServe' ./cmd/ovnctl
+
+.PHONY: test-programs-turn
+test-programs-turn: ## in every other run a real API server, or a real Prometheus
+	case $$(($(TURN) % 4)) in 1) $(MAKE) test-kubernetes ;; 3) $(MAKE) test-metrics ;; esac
 
 # A machine of its own under QEMU: the kernel datapath, systemd, reboots.
 .PHONY: install-machine
