@@ -102,7 +102,7 @@ func ownFaults(l *lab.Lab) []fault {
 	const twoLinks = "ip link add d0 type veth peer name d1; ip link set d1 up; ip link set d0 up; "
 	return []fault{
 		{name: "traffic control of the uplink", on: "node2", still: true, breaks: "tc qdisc add dev eth0 root tbf rate 8bit burst 1 limit 1", mends: "tc qdisc del dev eth0 root" + healed,
-			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "").assumed("the traffic control of eth0 of node2 (tbf)")}},
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "the traffic control of eth0 drops it: tbf")}},
 		{name: "conntrack table full", on: "node2", still: true, breaks: "ovs-appctl dpctl/ct-set-maxconns 1; " + l.Dir + "/enter shop_client timeout 1 bash -c '</dev/tcp/10.244.2.5/8080' || true", mends: "ovs-appctl dpctl/ct-set-maxconns 3000000",
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "the conntrack table of node2 is full"), q("tcp", "shop/client", "shop/web-3", "")}},
 		{name: "filter of traffic control at the pod's link", on: "node2", still: true, breaks: "tc qdisc add dev " + pod2 + " clsact; tc filter add dev " + pod2 + " egress bpf da bytecode '1,6 0 0 2'", mends: "tc qdisc del dev " + pod2 + " clsact",
@@ -126,7 +126,9 @@ func ownFaults(l *lab.Lab) []fault {
 			breaks: nat("prerouting priority -100", "tcp dport 8080 redirect to :9090") + "; nft 'add chain ip mesh in { type filter hook input priority 0; }; add rule ip mesh in tcp dport 8080 drop'",
 			asks:   []faultAsk{q("tcp", "shop/client", "shop/web-2", "")}},
 		{name: "traffic control in the pod", on: "shop/client", breaks: "tc qdisc add dev eth0 root tbf rate 8bit burst 1 limit 1", mends: "tc qdisc del dev eth0 root",
-			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "").assumed("the traffic control of eth0 of shop/client (tbf)"), q("tcp", "shop/web-3", "shop/web-2", "")}},
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "the traffic control of eth0 drops it: tbf"), q("tcp", "shop/web-3", "shop/web-2", "")}},
+		{name: "queue of the pod's link without room", on: "node2", breaks: "tc qdisc add dev " + pod2 + " root pfifo limit 0", mends: "tc qdisc del dev " + pod2 + " root",
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "drops it: pfifo, which passes nothing"), q("tcp", "shop/web-2", "shop/client", "drops it: pfifo"), q("tcp", "shop/client", "shop/web-3", "")}},
 		{name: "IPv6 off in the pod", on: "shop/web-2", breaks: "sysctl -qw net.ipv6.conf.eth0.disable_ipv6=1", mends: "sysctl -qw net.ipv6.conf.eth0.disable_ipv6=0; ip addr add fd00:10:244:2::5/64 dev eth0 nodad; ip -6 route replace default via fd00:10:244:2::1",
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "does not have the address fd00:10:244:2::5").v6(), q("tcp", "shop/client", "shop/web-2", "")}},
 		{name: "pod asks no ARP", on: "shop/client", breaks: "ip link set eth0 arp off; ip neigh flush dev eth0", mends: "ip link set eth0 arp on", asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "arp off"), q("tcp", "shop/web-3", "shop/web-2", "")}},

@@ -174,6 +174,7 @@ const (
 	OtherWorkload  CauseKind = "other-workload"   // Link carries Port, but behind it is the workload of Detail
 	OtherMAC       CauseKind = "other-mac"        // the workload has MAC, not Detail
 	OverRate       CauseKind = "over-rate"        // the packet is larger than the burst of Object
+	QueueDrops     CauseKind = "queue-drops"      // the traffic control of Link: Detail
 	LinkTooSmall   CauseKind = "link-too-small"   // the packet needs more than the MTU of Link: Detail
 	ManagementDown CauseKind = "management-down"  // Link, the host's port on the overlay
 )

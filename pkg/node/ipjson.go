@@ -426,12 +426,25 @@ func etherAddr(s string) string {
 
 // parseTC notes what tc(8) lists of queueing disciplines.
 func parseTC(b []byte, n *Network) error {
-	var list []struct{ Kind, Dev string }
+	var list []struct {
+		Kind, Dev string
+		Root      bool
+		Options   json.RawMessage // which they are depends on the kind
+	}
 	if err := json.Unmarshal(b, &list); err != nil {
 		return err
 	}
 	for _, q := range list {
 		n.attach(q.Dev, q.Kind)
+		if l := n.Link(q.Dev); l != nil && q.Root {
+			var options struct {
+				Limit, Burst *int
+				Loss         struct{ Loss float64 } `json:"loss-random"`
+			}
+			if json.Unmarshal(q.Options, &options) == nil {
+				l.Passes = queue{q.Kind, options.Limit, options.Burst, options.Loss.Loss >= 1}.passes()
+			}
+		}
 	}
 	return nil
 }

@@ -38,6 +38,9 @@ type Link struct {
 	Master string `json:"master,omitempty"` // the bridge, bond, VRF or datapath it belongs to
 	NoARP  bool   `json:"noarp,omitempty"`  // it asks for no MAC addresses
 	Qdisc  string `json:"qdisc,omitempty"`  // the root queueing discipline, tc(8): "noqueue", "fq_codel", "netem", …
+	// Passes is the size in bytes, with the Ethernet header, of the largest packet that the root queueing discipline lets
+	// pass, where it has a limit that a packet can exceed, tc-tbf(8); 0: it drops all; nil: any passes, or it is unknown.
+	Passes *int `json:"passes,omitzero"`
 	// Attached is what may drop its packets beside Open vSwitch and the packet filter: "clsact" or "ingress", the filters of
 	// tc(8); "xdp", a program.
 	Attached  []string `json:"attached,omitzero"`

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -120,13 +121,54 @@ func readAttached(k *kernel, n *Network, names map[int]string) error {
 		if err != nil {
 			return err
 		}
+		var q queue
+		var options []byte
 		for _, a := range attributes {
-			if a.Attr.Type == nl.TCA_KIND {
-				n.attach(names[int(nl.DeserializeTcMsg(m).Ifindex)], unix.ByteSliceToString(a.Value))
+			switch a.Attr.Type {
+			case nl.TCA_KIND:
+				q.kind = unix.ByteSliceToString(a.Value)
+			case nl.TCA_OPTIONS:
+				options = a.Value
 			}
+		}
+		about := nl.DeserializeTcMsg(m)
+		link := names[int(about.Ifindex)]
+		n.attach(link, q.kind)
+		if l := n.Link(link); l != nil && about.Parent == netlink.HANDLE_ROOT {
+			q.read(options)
+			l.Passes = q.passes()
 		}
 	}
 	return nil
+}
+
+// read reads the options that count from the kernel's: struct tc_fifo_qopt, tc_netem_qopt, and in an attribute tc_tbf_qopt.
+func (q *queue) read(options []byte) {
+	switch q.kind {
+	case "pfifo", "bfifo":
+		if len(options) >= 4 {
+			limit := int(binary.NativeEndian.Uint32(options))
+			q.limit = &limit
+		}
+	case "netem":
+		if len(options) >= nl.SizeofTcNetemQopt {
+			q.loses = nl.DeserializeTcNetemQopt(options).Loss == math.MaxUint32
+		}
+	case "tbf":
+		attributes, err := nl.ParseRouteAttr(options)
+		if err != nil {
+			return
+		}
+		for _, a := range attributes {
+			if a.Attr.Type != nl.TCA_TBF_PARMS || len(a.Value) < nl.SizeofTcTbfQopt {
+				continue
+			}
+			const tick = 64 // nanoseconds, PSCHED_TICKS2NS
+			tbf := nl.DeserializeTcTbfQopt(a.Value)
+			burst := int(uint64(tbf.Rate.Rate) * uint64(tbf.Buffer) * tick / 1e9)
+			q.burst = &burst
+		}
+	}
 }
 
 // qdiscOf returns the root queueing discipline in a message about a link.

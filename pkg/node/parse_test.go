@@ -208,3 +208,34 @@ func TestLeavesChecksums(t *testing.T) {
 		}
 	}
 }
+
+// TestQueues reads what tc(8) prints of queueing disciplines that drop a packet that comes alone, and of others.
+func TestQueues(t *testing.T) {
+	for text, want := range map[string]int{
+		`{"kind":"tbf","handle":"800e:","dev":"eth0","root":true,"refcnt":3,"options":{"rate":1,"burst":1,"lat":0}}`:                               1,
+		`{"kind":"pfifo","handle":"800f:","dev":"eth0","root":true,"refcnt":3,"options":{"limit":0}}`:                                              0,
+		`{"kind":"pfifo","handle":"800f:","dev":"eth0","root":true,"refcnt":3,"options":{"limit":10}}`:                                             -1,
+		`{"kind":"bfifo","handle":"800f:","dev":"eth0","root":true,"refcnt":3,"options":{"limit":10}}`:                                             10,
+		`{"kind":"blackhole","handle":"800f:","dev":"eth0","root":true,"refcnt":3,"options":{}}`:                                                   0,
+		`{"kind":"netem","handle":"800f:","dev":"eth0","root":true,"options":{"limit":1000,"loss-random":{"loss":1,"correlation":0},"ecn":false}}`: 0,
+		`{"kind":"netem","handle":"800f:","dev":"eth0","root":true,"options":{"limit":1000,"loss-random":{"loss":0.5,"correlation":0}}}`:           -1,
+		`{"kind":"htb","handle":"8012:","dev":"eth0","root":true,"refcnt":3,"options":{"r2q":10,"default":"0","direct_packets_stat":0}}`:           -1,
+		`{"kind":"tbf","handle":"1:","dev":"eth0","parent":"2:1","options":{"rate":1,"burst":1}}`:                                                  -1,
+		`{"kind":"cake","handle":"1:","dev":"eth0","root":true,"options":{"limit":"many","burst":[]}}`:                                             -1,
+		`{"kind":"tbf","dev":"eth0","root":true}`:                       -1,
+		`{"kind":"tbf","dev":"eth1","root":true,"options":{"burst":1}}`: -1,
+		`{"kind":"fq_codel","handle":"0:","dev":"eth0","root":true,"options":{"limit":10240,"flows":1024,"target":4999,"memory_limit":33554432}}`: -1,
+	} {
+		n := &Network{Links: []Link{{Name: "eth0"}}}
+		if err := parseTC([]byte("["+text+"]"), n); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		got := -1
+		if n.Links[0].Passes != nil {
+			got = *n.Links[0].Passes
+		}
+		if got != want {
+			t.Errorf("%s: passes %d, want %d", text, got, want)
+		}
+	}
+}

@@ -403,6 +403,9 @@ func (r *run) atPort(ctx context.Context, at location, logical string, iface *to
 		v.Outcome = journey.Dropped
 		v.Because = journey.Cause{Kind: journey.LinkTooSmall, Link: iface.Name, Node: at.node.Name, Detail: fmt.Sprintf("%d of %d", need, iface.MTU)}
 	}
+	if c, drops := r.queueDrops(ctx, at, iface.Name); drops && v.Outcome == journey.Delivered {
+		v.Outcome, v.Because = journey.Dropped, c
+	}
 	if iface.LinkState == "down" && v.Outcome == journey.Delivered {
 		v.Outcome, v.Because = journey.Dropped, journey.Cause{Kind: journey.LinkDown, Link: iface.Name, Port: name}
 	}

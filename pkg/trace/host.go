@@ -235,6 +235,10 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 	if h.lostHop(net, route) {
 		return
 	}
+	if c, ok := h.queueDrops(ctx, h.location, route.Dev); ok {
+		h.stop(journey.Dropped, c)
+		return
+	}
 	h.out.assume(h.node.shaped(ctx, route.Dev)...)
 	mac, heard := h.neighbour(ctx, net, route.Dev, hop)
 	bridge, iface := h.interfaceOf(h.node.Name, route.Dev)

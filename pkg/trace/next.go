@@ -150,6 +150,10 @@ func beneath(v journey.Verdict) string {
 		return cause.Shell("ip", "-d", "link", "show", c.Link)
 	case journey.LeavesInVLAN:
 		return cause.Shell("ip", "neigh", "show", "to", c.Address.String(), "dev", c.Bridge)
+	case journey.QueueDrops:
+		if c.Place == "" {
+			return cause.Shell("tc", "-s", "qdisc", "show", "dev", c.Link)
+		}
 	case journey.BondDown:
 		return cause.Shell("ovs-appctl", "bond/show", c.Link)
 	case journey.MirrorOutput:
@@ -203,6 +207,7 @@ func beneath(v journey.Verdict) string {
 
 // insidePod are the commands that show in a pod what is wrong with it.
 var insidePod = map[journey.CauseKind][]string{
+	journey.QueueDrops:  {"tc", "-s", "qdisc"},
 	journey.IPsecBlocks: {"ip", "xfrm", "policy"}, journey.IPsecLacks: {"ip", "xfrm", "state", "list", "nokeys"},
 	journey.Filtered: {"nft", "list", "ruleset"}, journey.NobodyListens: {"ss", "-lntu"}, journey.NobodyAccepts: {"ss", "-lnt"}, journey.WrongNeighbour: {"ip", "neighbour", "show"},
 	journey.NoSuchGateway: {"ip", "route", "show"}, journey.OtherSource: {"ip", "route", "show"}, journey.NobodyBehind: {"ss", "-lntu"},

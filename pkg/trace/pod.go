@@ -178,8 +178,14 @@ func (t *tracer) sends(ctx context.Context, v *nodeView, link string, p packet.T
 	if c, stops, _ := policed(w.pod.Network, filterPacket(p, reply), "out"); stops {
 		return v.inWorkload(link, journey.Dropped, c)
 	}
-	if verdict := v.filtered(link, w.pod, p, reply, false); verdict != nil || reply {
+	if verdict := v.filtered(link, w.pod, p, reply, false); verdict != nil {
 		return verdict
+	}
+	if c, drops := queueDrops(&w.pod.Link, smallest(p)); drops {
+		return v.inWorkload(link, journey.Dropped, c)
+	}
+	if reply {
+		return nil
 	}
 	return v.otherSource(ctx, link, w.pod, p)
 }

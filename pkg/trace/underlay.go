@@ -24,6 +24,9 @@ func (r *run) outside(ctx context.Context, at location, link string, o *outcome)
 	if c, ok := r.tooSmall(ctx, at, at.node, link); ok {
 		return stop(c)
 	}
+	if c, ok := r.queueDrops(ctx, at, link); ok {
+		return stop(c)
+	}
 	if c, ok := r.inOtherVLAN(ctx, at, link, o); ok {
 		return stop(c)
 	}

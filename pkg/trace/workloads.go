@@ -30,7 +30,7 @@ func (g *Ground) Workloads(ctx context.Context, n *cluster.Node, most int) (lost
 	left = max(0, len(links)-most)
 	for _, link := range links[:len(links)-left] {
 		port := v.ports[link]
-		c, ok := g.attachment(v, link, shut)
+		c, ok := g.attachment(ctx, v, link, shut)
 		if !ok {
 			c, ok = g.within(ctx, v, link)
 		}
@@ -75,7 +75,7 @@ func (g *Ground) shutPorts(ctx context.Context, v *nodeView) (map[string]string,
 }
 
 // attachment explains why nothing passes between a workload's link and its bridge.
-func (g *Ground) attachment(v *nodeView, link string, shut map[string]string) (journey.Cause, bool) {
+func (g *Ground) attachment(ctx context.Context, v *nodeView, link string, shut map[string]string) (journey.Cause, bool) {
 	bridge, port, iface := g.findInterface(v.Name, func(_ *topology.Bridge, _ *topology.BridgePort, i *topology.Interface) bool { return i.Name == link })
 	switch {
 	case iface == nil || bridge.Name != v.names.Bridge:
@@ -87,7 +87,13 @@ func (g *Ground) attachment(v *nodeView, link string, shut map[string]string) (j
 	case iface.AdminState == "down":
 		return journey.Cause{Kind: journey.LinkDown, Link: link, Node: v.Name, Port: v.ports[link].Name}, true
 	}
-	return journey.Cause{}, false
+	net, err := v.net(ctx)
+	if err != nil {
+		return journey.Cause{}, false
+	}
+	c, drops := queueDrops(net.Link(link), smallest(packet.Tuple{}))
+	c.Node = v.Name
+	return c, drops
 }
 
 // within explains why a workload's own network keeps it from taking part in its port's.
@@ -114,6 +120,9 @@ func (g *Ground) within(ctx context.Context, v *nodeView, link string) (journey.
 		return found(c)
 	}
 	if c, ok := g.deaf(port, w.pod); ok {
+		return found(c)
+	}
+	if c, drops := queueDrops(&w.pod.Link, smallest(packet.Tuple{})); drops {
 		return found(c)
 	}
 	if c := g.leavesChecksum(ctx, v, link, port, packet.Tuple{Proto: packet.ProtoTCP}); c != nil {

@@ -110,6 +110,9 @@ func TestFieldsOfHosts(t *testing.T) {
 	}
 	var fields []string
 	for _, name := range files {
+		if filepath.Base(name) == "ipjson.go" { // what ip(8) and tc(8) print is not saved
+			continue
+		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)

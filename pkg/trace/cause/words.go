@@ -103,6 +103,7 @@ var words = map[journey.CauseKind]string{
 	journey.OtherWorkload:  "interface {link} on {node} carries port {port}, but what is attached to it is {detail}",
 	journey.OtherMAC:       "the {who} has the MAC address {mac}, not {detail} of its port",
 	journey.OverRate:       "it is larger than {object} lets pass at once: {detail}",
+	journey.QueueDrops:     "the traffic control of {link} drops it: {detail}",
 	journey.LinkTooSmall:   "it is larger than {link} on {node} lets pass: {detail} bytes",
 	journey.ManagementDown: "interface {link} of node {node}, by which the host reaches {address}, is down",
 

@@ -144,6 +144,16 @@ func podBroken(p *doctor.Pass, h *snapshot.Host, l *trace.Loss) {
 		source = doctor.Command("nft list ruleset").InPod()
 		f.Effect = "what the pod's programs send is dropped"
 		f.Next = "in the pod: nft list ruleset; remove the rule"
+	case journey.QueueDrops:
+		source = doctor.Command(fixes.Command("tc -s qdisc show dev %s", c.Link)).InPod()
+		where := "in the pod: "
+		if c.Place == "" {
+			f.Concern(doctor.LinkObject(h, c.Link))
+			source = doctor.Command(fixes.Command("tc -s qdisc show dev %s", c.Link)).On(h.Name)
+			f.Cause = "the queueing discipline was set by hand or by a tool"
+			where = "on " + h.Name + ": "
+		}
+		f.Next = where + fixes.Command("tc qdisc del dev %s root", c.Link)
 	case journey.NoChecksum:
 		source = doctor.Command("ethtool -k " + c.Link).InPod()
 		f.Cause = "whatever made the pod's link left checksum offload on, as for a switch in the kernel"

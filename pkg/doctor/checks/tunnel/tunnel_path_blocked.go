@@ -226,6 +226,8 @@ func sourceOf(c journey.Cause) doctor.Source {
 		return doctor.OVS("Port", c.Link)
 	case journey.MirrorOutput:
 		return doctor.OVS("Mirror", c.Detail)
+	case journey.QueueDrops:
+		return doctor.Command(fixes.Command("tc -s qdisc show dev %s", c.Link))
 	case journey.PortBlocked:
 		return doctor.Command(fixes.Command("ovs-ofctl show %s", c.Bridge))
 	case journey.BondDown:
@@ -258,6 +260,8 @@ func wayOut(c journey.Cause) string {
 		return on + fixes.Command("ovs-vsctl remove port %s tag %s", c.Link, c.Detail) + ", unless the network expects that VLAN: then tag the other ports, too"
 	case journey.MirrorOutput:
 		return on + fixes.Command("ovs-vsctl clear mirror %s output_port", c.Detail) + ", or choose a port that carries nothing else"
+	case journey.QueueDrops:
+		return on + fixes.Command("tc qdisc del dev %s root", c.Link)
 	case journey.PortBlocked:
 		if setting, ok := map[string]string{"NO_RECV": "receive", "NO_FWD": "forward", "NO_FLOOD": "flood"}[c.Detail]; ok {
 			return on + fixes.Command("ovs-ofctl mod-port %s %s %s", c.Bridge, c.Link, setting)
