@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -103,5 +104,20 @@ func TestDeploymentPackets(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// A packet that is larger than what its router lets pass is rejected there, by the flows of the switch and by the logical flows.
+func TestDeploymentPacketLength(t *testing.T) {
+	const path, why = "../../testdata/deployments/ovnk-1.3-ic.tar.zst", "larger than the 1414 bytes that may pass rtos-ovn-control-plane"
+	for _, flags := range [][]string{nil, {"--logical"}} {
+		for length, want := range map[int]string{1414: "DELIVERED", 1415: "REJECTED"} {
+			args := append([]string{"--offline", path, "trace", "shop/client", "203.0.113.10", "--tcp=8080", fmt.Sprintf("--length=%d", length)}, flags...)
+			var out, errs strings.Builder
+			run(t.Context(), args, strings.NewReader(""), &out, &errs)
+			if said := out.String(); !strings.HasPrefix(said, want) || strings.Contains(said, why) != (want == "REJECTED") {
+				t.Errorf("%q: want %s:\n%s%s", args, want, said, errs.String())
+			}
+		}
 	}
 }

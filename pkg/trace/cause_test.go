@@ -60,7 +60,7 @@ func TestCauses(t *testing.T) {
 		{journey.Cause{Kind: journey.NoLocalBackends, Object: service, Node: "node1", Detail: "10.0.0.1:80"}, `load balancer "lb" (Service shop/web, tcp) is distributed, and none of its endpoints for 10.0.0.1:80 is on the client's chassis node1`, port},
 		{journey.Cause{Kind: journey.NoBackends, Object: service, Detail: "10.0.0.1:80"}, `load balancer "lb" (Service shop/web, tcp) has no endpoints for 10.0.0.1:80`, "kubectl -n shop get endpointslices -l kubernetes.io/service-name=web"},
 		{journey.Cause{Kind: journey.TTLExpired, Datapath: `router "r1"`}, `its TTL has run out in router "r1"`, port},
-		{journey.Cause{Kind: journey.TooLarge, Detail: "1400"}, "it is larger than the 1400 bytes that may leave by p1", port},
+		{journey.Cause{Kind: journey.TooLarge, Detail: "1400"}, "it is larger than the 1400 bytes that may pass p1", port},
 		{journey.Cause{Kind: journey.NextHopUnknown, Address: to}, "the MAC address of the next hop 10.244.3.7 is not known (no MAC_Binding): ovn-controller asks for it, and the packet waits", "ovn-sbctl list MAC_Binding"},
 		{journey.Cause{Kind: journey.Unbound, Detail: "no chassis has claimed it"}, "port p1 is not bound to a chassis: no chassis has claimed it", port},
 		{journey.Cause{Kind: journey.SameOutport}, "OVN does not send it back out of port p1, by which it came in", port},

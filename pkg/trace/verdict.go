@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -104,8 +105,12 @@ func (r *run) taken(p location, u decode.Userdata, step journey.Step, leaf ovs.L
 		return journey.Cause{Kind: journey.NextHopUnknown, Address: cause.NextHop(&leaf.Packet)}
 	case leaf.Packet.Uint("nw_ttl") <= 1 && strings.HasPrefix(u.Opcode, "ICMP") && step.Stage == "lr_in_ip_input":
 		return journey.Cause{Kind: journey.TTLRanOut, Detail: r.ttl}
-	case strings.HasSuffix(step.Stage, "larger_pkts"):
-		return journey.Cause{Kind: journey.TooLarge, Detail: limitOf(leaf), Port: r.outport(p.node, leaf.Packet)}
+	case strings.HasPrefix(u.Opcode, "ICMP") && r.length > limitOf(leaf):
+		port := r.outport(p.node, leaf.Packet)
+		if port == "" {
+			port = r.portText(p.node, leaf.Packet.Uint("metadata"), leaf.Packet.Uint("reg14"))
+		}
+		return journey.Cause{Kind: journey.TooLarge, Detail: strconv.Itoa(limitOf(leaf)), Port: port}
 	case r.withoutBackends(step.Object, t):
 		return journey.Cause{Kind: journey.NoBackends, Object: step.Object, Detail: joinPort(t.Dst, t.DstPort)}
 	case step.Object == nil || u.Opcode != "REJECT":
@@ -116,16 +121,16 @@ func (r *run) taken(p location, u decode.Userdata, step journey.Step, leaf ovs.L
 	return journey.Cause{Kind: journey.Denied, Object: step.Object, Reply: journey.Unreachable}
 }
 
-// limitOf returns the length that the packet was last found to exceed, in bytes; "" if nothing has checked it.
-func limitOf(leaf ovs.Leaf) string {
+// limitOf returns the length in bytes with which the packet's was last compared, a great one if it was with none.
+func limitOf(leaf ovs.Leaf) int {
 	for _, s := range slices.Backward(leaf.Steps) {
 		for _, a := range s.Parsed {
 			if check, ok := a.(openflow.CheckPktLarger); ok {
-				return strconv.Itoa(int(check.Size))
+				return int(check.Size)
 			}
 		}
 	}
-	return ""
+	return math.MaxInt
 }
 
 // withoutBackends reports whether an object is a load balancer with nowhere to send the packet.

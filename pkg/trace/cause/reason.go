@@ -161,11 +161,15 @@ func defaultDeny(s *stop) bool {
 	return true
 }
 
-// packetLimit returns the packet length limit that a router found exceeded; 0 if it did not check.
+// packetLimit returns the length in bytes that a router found exceeded, for which it rejects the packet; 0 if there is
+// none.
 func packetLimit(s *stop) int {
+	if s.end.Outcome != journey.Rejected || !s.visit.Datapath.Router {
+		return 0
+	}
 	for v, i := range earlier(s.visit, s.step) {
 		for _, note := range v.Steps[i].Notes {
-			if check, ok := note.Action.(*ovnexpr.CheckPacketLarger); ok {
+			if check, ok := note.Action.(*ovnexpr.CheckPacketLarger); ok && note.Result {
 				return check.Bytes
 			}
 		}

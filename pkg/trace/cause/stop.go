@@ -100,6 +100,11 @@ func (e *Explainer) byStage(ctx context.Context, s *stop) {
 	stage := e.stageAt(ctx, s.visit, s.step)
 	s.by, _ = e.objectOf(ctx, s.flow)
 	switch {
+	case (strings.Contains(stage, "larger_pkts") || stage == "lr_in_ip_input" && !s.tests("ip.ttl")) && packetLimit(s) > 0:
+		s.kind, s.port = journey.TooLarge, e.outport(ctx, s)
+		if s.port == nil {
+			s.port = s.visit.Inport
+		}
 	case strings.Contains(stage, "_acl"):
 		e.byACL(ctx, s)
 	case strings.HasSuffix(stage, "_port_sec"):
@@ -118,8 +123,6 @@ func (e *Explainer) byStage(ctx context.Context, s *stop) {
 		stage == "lr_out_delivery" && e.byDisabled(ctx, s, e.outport(ctx, s)):
 	case strings.HasPrefix(stage, "lr_in_admission"):
 		s.kind, s.port = journey.WrongMAC, s.visit.Inport
-	case strings.Contains(stage, "larger_pkts"):
-		s.kind, s.port = journey.TooLarge, e.outport(ctx, s)
 	case strings.Contains(stage, "arp_resolve"), strings.Contains(stage, "arp_request"):
 		s.kind, s.port = journey.NextHopUnknown, e.outport(ctx, s)
 	case stage == "lr_in_ip_input" && s.tests("ip.ttl"):

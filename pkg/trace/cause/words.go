@@ -25,7 +25,7 @@ var words = map[journey.CauseKind]string{
 	journey.NoBackends:       "{object} has no {backends} for {detail}",
 	journey.NoLocalBackends:  "{object} is distributed, and none of its {backends} for {detail} is on the client's chassis[ {node}]",
 	journey.TTLExpired:       "its TTL has run out in {datapath}",
-	journey.TooLarge:         "it is larger than the {detail} bytes that may leave[ by {port}]",
+	journey.TooLarge:         "it is larger than the {detail} bytes that may pass[ {port}]",
 	journey.NextHopUnknown:   "the MAC address of the next hop {address} is not known (no MAC_Binding): ovn-controller asks for it, and the packet waits",
 	journey.Unbound:          "port {port} is not bound to a chassis[: {detail}]",
 	journey.SameOutport:      "OVN does not send it back out of port {port}, by which it came in",
