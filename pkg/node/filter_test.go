@@ -405,6 +405,8 @@ func TestFilterFlags(t *testing.T) {
 		{"tcp flags == syn", "-p tcp -m tcp --tcp-flags ALL SYN", FilterDrops, FilterPasses, FilterPasses},
 		{"tcp flags ack", "", FilterPasses, FilterDrops, FilterPasses},
 		{"tcp flags rst,fin", "", FilterPasses, FilterPasses, FilterPasses},
+		{"tcp flags { syn, ack }", "", FilterUnsure, FilterUnsure, FilterPasses},
+		{"tcp flags vmap { syn : drop }", "", FilterUnsure, FilterUnsure, FilterPasses},
 		{"tcp flags != ack", "", FilterUnsure, FilterUnsure, FilterPasses},
 	}
 	for _, test := range tests {

@@ -436,14 +436,12 @@ func parseTC(b []byte, n *Network) error {
 	}
 	for _, q := range list {
 		n.attach(q.Dev, q.Kind)
-		if l := n.Link(q.Dev); l != nil && q.Root {
-			var options struct {
-				Limit, Burst *int
-				Loss         struct{ Loss float64 } `json:"loss-random"`
-			}
-			if json.Unmarshal(q.Options, &options) == nil {
-				l.Passes = queue{q.Kind, options.Limit, options.Burst, options.Loss.Loss >= 1}.passes()
-			}
+		var options struct {
+			Limit, Burst *int
+			Loss         struct{ Loss float64 } `json:"loss-random"`
+		}
+		if q.Root && json.Unmarshal(q.Options, &options) == nil {
+			n.limit(q.Dev, queue{q.Kind, options.Limit, options.Burst, options.Loss.Loss >= 1}.passes())
 		}
 	}
 	return nil

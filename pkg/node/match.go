@@ -139,6 +139,13 @@ func (m *filterMatch) flags() {
 		return
 	}
 	flags, word := m.packet.flags(), m.next()
+	if word == "vmap" || strings.HasPrefix(word, "{") || strings.HasPrefix(word, "@") {
+		m.and(maybe)
+		if word == "vmap" {
+			m.end, m.words = fateUnknown, nil
+		}
+		return
+	}
 	var mask, value []string
 	not := word == "!="
 	switch {

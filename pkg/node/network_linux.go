@@ -134,9 +134,9 @@ func readAttached(k *kernel, n *Network, names map[int]string) error {
 		about := nl.DeserializeTcMsg(m)
 		link := names[int(about.Ifindex)]
 		n.attach(link, q.kind)
-		if l := n.Link(link); l != nil && about.Parent == netlink.HANDLE_ROOT {
+		if about.Parent == netlink.HANDLE_ROOT {
 			q.read(options)
-			l.Passes = q.passes()
+			n.limit(link, q.passes())
 		}
 	}
 	return nil

@@ -8,6 +8,16 @@ type queue struct {
 	loses bool // netem loses all
 }
 
+// limit notes the size of the largest packet that a link's queueing discipline passes; nil: any.
+func (n *Network) limit(link string, size *int) {
+	if size == nil {
+		return
+	}
+	if l := n.Link(link); l != nil {
+		l.Passes = size
+	}
+}
+
 // passes returns the size of the largest packet that passes, as [Link.Passes].
 func (q queue) passes() *int {
 	none := 0

@@ -27,16 +27,10 @@ func (t *tracer) leavesChecksum(ctx context.Context, v *nodeView, link string, p
 
 // blameChecksum makes the missing checksum of a packet the cause: no kernel accepts it, and conntrack finds it invalid.
 func (r *run) blameChecksum(e *ending) {
-	switch e.verdict.Outcome {
-	case journey.Delivered, journey.Rejected, journey.Consumed:
-	case journey.Dropped:
-		if !r.ct.Judged {
-			return
-		}
-	default:
-		return
-	}
-	if r.unsummed != nil {
-		e.verdict.Outcome, e.verdict.Object, e.verdict.Because = journey.Dropped, nil, *r.unsummed
+	v := &e.verdict
+	switch received := v.Outcome == journey.Delivered || v.Outcome == journey.Rejected && v.Because.Place != ""; {
+	case r.unsummed == nil || v.Outcome == journey.Unknown:
+	case received || r.ct.Judged:
+		v.Outcome, v.Object, v.Because = journey.Dropped, nil, *r.unsummed
 	}
 }
