@@ -169,7 +169,7 @@ func ownFaults(l *lab.Lab) []fault {
 		{name: "rule of the pod by port", on: "shop/client", breaks: "ip rule add priority 90 ipproto tcp dport 8080 prohibit", mends: "ip rule del priority 90",
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "prohibit"), q("udp", "shop/client", "shop/web-2", "")}},
 		{name: "rule of the pod by user", on: "shop/client", breaks: "ip rule add priority 90 uidrange 0-0 prohibit", mends: "ip rule del priority 90",
-			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "").assumed("the routing rules by protocol, port or user of shop/client")}},
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "").assumed("the routing rules by protocol, port, mark or user of shop/client")}},
 		acl("MTU of the gateway", "set Logical_Router_Port rtoe-GR_node1 options:gateway_mtu=700", "remove Logical_Router_Port rtoe-GR_node1 options gateway_mtu",
 			q("icmp", "shop/client", "internet", "larger than the 714 bytes that may pass rtoe-GR_node1").sized(900), q("icmp", "shop/client", "internet", "").sized(700), q("tcp", "shop/client", "shop/web-2", "")),
 		{name: "checksums left to the pod's link", on: "shop/client", breaks: "ethtool -K eth0 tx on >/dev/null", mends: "ethtool -K eth0 tx off >/dev/null", asks: []faultAsk{

@@ -400,7 +400,18 @@ func (a faultAsk) delivered(code int) faultAsk { a.says = journey.Delivered; a.c
 
 func koFaults(l *lab.Lab) []fault {
 	q := func(proto, from, to, cause string) faultAsk { return ask(l, proto, from, to, cause) }
+	client, _ := l.Topology.Pod("shop/client")
+	from := client.IPv4.Addr().String()
 	return []fault{
+		{name: "packet filter of the host by the pod's address", on: "node1", mends: "nft delete table ip f",
+			breaks: "nft 'add table ip f; add chain ip f c { type filter hook forward priority 0; }; add rule ip f c ip saddr " + from + " drop'",
+			asks:   []faultAsk{q("icmp", "shop/client", "internet", "the host's packet filter drops it: ip f c"), q("tcp", "shop/client", "shop/web-2", "")}},
+		{name: "translation to an address that nobody has", on: "node1", mends: "nft delete table ip f",
+			breaks: "nft 'add table ip f; add chain ip f c { type nat hook postrouting priority 90; }; add rule ip f c ip saddr " + from + " oifname br-ex snat to 172.30.0.77'",
+			asks:   []faultAsk{q("icmp", "shop/client", "internet", "nothing answers for 172.30.0.77"), q("tcp", "shop/client", "shop/web-2", "")}},
+		{name: "route of the host by a mark", on: "node1", mends: "nft delete table ip f; ip rule del fwmark 9/9; ip route flush table 99",
+			breaks: "nft 'add table ip f; add chain ip f c { type filter hook prerouting priority mangle; }; add rule ip f c iifname ovn0 ip saddr " + from + " meta mark set mark or 9'; ip rule add fwmark 9/9 lookup 99; ip route add blackhole default table 99",
+			asks:   []faultAsk{q("icmp", "shop/client", "internet", `"blackhole"`), q("tcp", "shop/client", "shop/web-2", "")}},
 		{name: "node does not forward", on: "node1", breaks: "sysctl -qw net.ipv4.ip_forward=0", mends: "sysctl -qw net.ipv4.ip_forward=1",
 			asks: []faultAsk{q("icmp", "shop/client", "internet", "ip_forward"), q("icmp", "shop/client", "internet", "").v6(), q("tcp", "shop/client", "shop/web-2", "")}},
 		{name: "no masquerade", on: "node1", breaks: "nft list chain ip nat postrouting > $OVS_RUNDIR/nft.txt; nft flush chain ip nat postrouting",

@@ -27,7 +27,7 @@ const (
 	Filters         AssumptionKind = "packet-filter"    // of Nodes, or in Objects
 	Workloads       AssumptionKind = "workloads"        // the inside of Objects
 	WithinRate      AssumptionKind = "rate"             // Objects limit the rate
-	RoutingRules    AssumptionKind = "routing-rules"    // by protocol, port or user, in Objects or on Nodes
+	RoutingRules    AssumptionKind = "routing-rules"    // by protocol, port, mark or user, in Objects or on Nodes
 	TrafficControl  AssumptionKind = "traffic-control"  // Objects, queueing disciplines of Nodes, pass the packet
 	Proxies         AssumptionKind = "proxy"            // what takes connections in Objects passes them on
 	Encryption      AssumptionKind = "ipsec"            // by IPsec, of Nodes or in Objects, fits the other end's

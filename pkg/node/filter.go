@@ -16,6 +16,14 @@ type FilterPacket struct {
 	Established      bool   // it belongs to a known connection, else it starts one; of ARP, it is a reply
 
 	tracking tracking
+	mark     mark
+}
+
+// A mark is the packet's mark, as far as rules have set it.
+type mark struct {
+	value  uint32
+	set    bool // by a rule: else it has the one that it came with
+	unsure bool
 }
 
 // tracking says whether conntrack sees a packet.
@@ -67,6 +75,25 @@ func Filter(chains []Chain, p FilterPacket, hooks ...string) (v FilterVerdict, b
 		}
 	}
 	return v, by
+}
+
+// Marked returns the mark that the rules at some hooks set on a packet that comes with none; false if they do not tell.
+func Marked(chains []Chain, p FilterPacket, hooks ...string) (uint32, bool) {
+	var bases []*Chain
+	for i := range chains {
+		if c := &chains[i]; slices.Contains(hooks, c.Hook) && c.sees(p) {
+			bases = append(bases, c)
+		}
+	}
+	slices.SortStableFunc(bases, func(a, b *Chain) int {
+		return cmp.Or(slices.Index(hooks, a.Hook)-slices.Index(hooks, b.Hook), cmp.Compare(a.order(), b.order()))
+	})
+	for _, c := range bases {
+		w := filterWalk{chains: chains, packet: p}
+		w.chain(c, 0)
+		p.tracking, p.mark = w.packet.tracking, w.packet.mark
+	}
+	return p.mark.value, !p.mark.unsure
 }
 
 func (c *Chain) title() string { return strings.Join([]string{c.Family, c.Table, c.Name}, " ") }
@@ -152,6 +179,10 @@ func (w *filterWalk) chain(c *Chain, depth int) fate {
 			w.packet.tracking = untracked
 		case m.untracks && w.packet.tracking == tracked:
 			w.packet.tracking = mayBeUntracked
+		}
+		if m.mark.set {
+			m.mark.unsure = m.mark.unsure || m.says == maybe
+			w.packet.mark = m.mark
 		}
 		by := c.title() + ": " + r.Text
 		end := m.end

@@ -425,3 +425,43 @@ func TestFilterFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestMarked follows the mark that rules set, and leaves open what they do not tell.
+func TestMarked(t *testing.T) {
+	p := FilterPacket{Protocol: "tcp", Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2"), DstPort: 80, In: "eth0"}
+	for rules, want := range map[string]string{
+		"":                               "0x0",
+		"meta mark set 0x00000009":       "0x9",
+		"tcp dport 81 meta mark set 0x9": "0x0",
+		"meta mark set 0x9 accept\nmeta mark set 0x1":             "0x9",
+		"meta mark set 0x8\nmeta mark set meta mark | 0x00000001": "0x9",
+		"meta mark set 0xff\nmeta mark set mark and 0x0f xor 0x1": "0xe",
+		"meta mark set ct mark":                                   "?",
+		"ip ttl 5 meta mark set 0x9":                              "?",
+		"jump other":                                              "0x7",
+		"meta mark set 9 counter packets 0 bytes 0":               "0x9",
+	} {
+		text := "table ip f {\nchain other {\nmeta mark set 0x7\n}\nchain p {\ntype filter hook prerouting priority mangle; policy accept;\n" + rules + "\n}\n}\n"
+		checkMark(t, rules, parseNFT(text), p, want)
+	}
+	for rules, want := range map[string]string{
+		"-A PREROUTING -i eth0 -j MARK --set-xmark 0x9/0xffffffff":                                      "0x9",
+		"-A PREROUTING -i eth1 -j MARK --set-xmark 0x9/0xffffffff":                                      "0x0",
+		"-A PREROUTING -j MARK --set-xmark 0xf0/0xffffffff\n-A PREROUTING -j MARK --set-xmark 0x1/0x10": "0xe1",
+		"-A PREROUTING -j MARK": "?",
+	} {
+		checkMark(t, rules, parseIptables("ip", "*mangle\n:PREROUTING ACCEPT\n"+rules+"\nCOMMIT\n"), p, want)
+	}
+}
+
+func checkMark(t *testing.T, rules string, chains []Chain, p FilterPacket, want string) {
+	t.Helper()
+	mark, sure := Marked(chains, p, "prerouting")
+	got := fmt.Sprintf("%#x", mark)
+	if !sure {
+		got = "?"
+	}
+	if got != want {
+		t.Errorf("%q: %s, want %s", rules, got, want)
+	}
+}

@@ -33,6 +33,7 @@ type filterMatch struct {
 	known  bool       // all that it translates to is in its text
 
 	untracks bool // conntrack is not to see the packet
+	mark     mark // that the rule sets
 }
 
 // filterWords splits a rule into words; quoted text is one word, without its quotes, and a set in braces, with them.
@@ -112,12 +113,60 @@ func (m *filterMatch) expression() {
 			m.flags()
 			return
 		}
+		if word == "meta" && len(m.words) > 1 && m.words[0] == "mark" && m.words[1] == "set" {
+			m.words = m.words[2:]
+			m.marks()
+			return
+		}
 		if is := m.selector(word); is != nil {
 			m.compare(is)
 			return
 		}
 		m.and(maybe)
 	}
+}
+
+// marks reads the mark that a rule sets: a number, or "mark or 0x4000", "meta mark & 0xff ^ 0x1", of the mark before.
+func (m *filterMatch) marks() {
+	now := m.packet.mark
+	now.set = true
+	word := m.next()
+	if word == "meta" {
+		word = m.next()
+	}
+	if word != "mark" {
+		now = mark{set: true}
+		now.unsure = !markOf(word, &now.value)
+	}
+	for len(m.words) > 1 {
+		var n uint32
+		switch operator := m.words[0]; operator {
+		case "or", "|", "and", "&", "xor", "^", "<<", ">>", "map":
+			now.unsure = now.unsure || !markOf(m.words[1], &n)
+			switch operator {
+			case "or", "|":
+				now.value |= n
+			case "and", "&":
+				now.value &= n
+			case "xor", "^":
+				now.value ^= n
+			default:
+				now.unsure = true
+			}
+		default:
+			m.mark = now
+			return
+		}
+		m.words = m.words[2:]
+	}
+	m.mark = now
+}
+
+// markOf reads a mark, decimal or after "0x".
+func markOf(word string, to *uint32) bool {
+	n, err := strconv.ParseUint(word, 0, 32)
+	*to = uint32(n)
+	return err == nil
 }
 
 // extension reads what nft(8) shows of a rule of iptables that it has no words for.
@@ -566,6 +615,15 @@ func (m *filterMatch) flagNames() []string {
 	}
 }
 
+// xmark returns the mark that the target MARK makes of the one before, by its option --set-xmark VALUE/MASK.
+func xmark(now mark, option string) mark {
+	first, second, _ := strings.Cut(option, "/")
+	var value, mask uint32
+	ok := markOf(first, &value) && markOf(second, &mask)
+	now.value, now.set, now.unsure = now.value&^mask^value, true, now.unsure || !ok
+	return now
+}
+
 // goOn are the targets of iptables-extensions(8) after which the packet goes on with the next rule.
 var goOn = []string{
 	"LOG", "NFLOG", "MARK", "CONNMARK", "TCPMSS", "CT", "NOTRACK", "CHECKSUM", "CLASSIFY", "DSCP", "TOS", "TTL", "HL", "ECN", "SET", "AUDIT",
@@ -577,6 +635,9 @@ func (m *filterMatch) target(name string) {
 	m.action = natActions[name]
 	m.end = fateOf(name)
 	m.untracks = name == "NOTRACK" || name == "CT" && slices.Contains(m.words, "--notrack")
+	if name == "MARK" {
+		m.mark = xmark(m.packet.mark, after(m.words, "--set-xmark"))
+	}
 	switch {
 	case m.action != "":
 		m.end, m.known = fateAccept, name != "NETMAP"

@@ -70,7 +70,7 @@ func (h *hostStep) do(ctx context.Context) {
 		h.step("conntrack", fmt.Sprintf("%s → %s", h.tuple.Src, h.tuple.Dst), fmt.Sprintf("translated back to %s → %s", known.Now.Src, known.Now.Dst))
 		h.tuple = known.Now
 	}
-	query := node.RouteQuery{Dst: h.tuple.Dst, Src: h.tuple.Src, Iif: h.link}
+	query := node.RouteQuery{Dst: h.tuple.Dst, Src: h.tuple.Src, Iif: h.link, Mark: h.mark(ctx, net)}
 	route, err := h.route(ctx, net, query)
 	h.command(h.node, "ip route get "+query.String())
 	if err != nil {
@@ -80,6 +80,27 @@ func (h *hostStep) do(ctx context.Context) {
 	}
 	h.step("route", query.String(), routeText(route))
 	h.routed(ctx, net, route, known.Conn != nil)
+}
+
+// mark returns the mark that the packet filter sets, where rules ask for one.
+func (h *hostStep) mark(ctx context.Context, net *node.Network) uint32 {
+	asks := func(r node.Rule) bool { return (r.Mark != 0 || r.Mask != 0) && r.Family == 4 == h.tuple.Dst.Is4() }
+	if !slices.ContainsFunc(net.Rules, asks) {
+		return 0
+	}
+	hooks := []string{"output"}
+	if h.link != "" {
+		hooks = []string{"ingress", "prerouting"}
+	}
+	p := filterPacket(h.tuple, h.replying && h.carries == nil)
+	p.In = h.link
+	chains, err := h.node.Host.Firewall(ctx)
+	mark, sure := node.Marked(chains, p, hooks...)
+	if err != nil || !sure {
+		h.out.assume(journey.Assumption{Kind: journey.RoutingRules, Nodes: []string{h.node.Name}})
+		return 0
+	}
+	return mark
 }
 
 // route returns the kernel's route for the packet. Where rules tell packets by more than addresses, they are followed as they were
@@ -211,20 +232,23 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 			h.stop(journey.Dropped, h.notForwarding())
 			return
 		}
-		if !known {
-			h.translate(ctx, net, route)
-		}
 		if h.ttl != "" && h.packet.Uint("nw_ttl") <= 1 {
 			h.stop(journey.Rejected, journey.Cause{Kind: journey.TTLRanOut, Detail: h.ttl})
 			return
 		}
 		h.packet.SetUint("nw_ttl", h.packet.Uint("nw_ttl")-1)
 	}
-	hooks, directions := []string{"output", "postrouting", "egress"}, []string{"out"}
+	hooks := []string{"output", "postrouting"}
 	if h.link != "" {
-		hooks, directions = []string{"ingress", "prerouting", "forward", "postrouting", "egress"}, []string{"fwd", "out"}
+		hooks = []string{"ingress", "prerouting", "forward", "postrouting"}
 	}
-	if h.filtered(ctx, route.Dev, hooks...) || h.policed(net, directions...) {
+	if h.filtered(ctx, route.Dev, hooks...) || h.link != "" && h.policed(net, "fwd") {
+		return
+	}
+	if h.link != "" && !known { // after filters of the hook postrouting, as those of iptables are
+		h.translate(ctx, net, route)
+	}
+	if h.filtered(ctx, route.Dev, "egress") || h.policed(net, "out") {
 		return
 	}
 	h.packet.SetTuple(h.tuple)

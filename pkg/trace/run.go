@@ -182,7 +182,7 @@ func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (en
 	var stopped *journey.Verdict
 	switch {
 	case forward.outside:
-		if stopped = r.unanswered(t.Dst, t.Src); stopped != nil {
+		if stopped = r.unanswered(&forward, t.Dst, t.Src); stopped != nil {
 			stopped.Node, stopped.Datapath = start.node.Name, lastRouter(forward.hops)
 		}
 	case forward.link != "":

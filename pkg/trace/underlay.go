@@ -249,10 +249,18 @@ func noUplink(b *topology.Bridge) (journey.Cause, bool) {
 }
 
 // unanswered explains why no reply comes from outside to a packet that left with a source address; nil if one does. A
-// reply to an underlay address is assumed.
-func (r *run) unanswered(src, dst netip.Addr) *journey.Verdict {
-	if r.holder(src) != nil || r.linkedToUnderlay(src) {
+// reply to an underlay address is assumed, unless a host chose an address that neither it nor anybody known has.
+func (r *run) unanswered(e *ending, src, dst netip.Addr) *journey.Verdict {
+	if r.holder(src) != nil {
 		return nil
+	}
+	if r.linkedToUnderlay(src) {
+		net := e.at.node.network // the host chose the source where no router routed last
+		if net == nil || lastRouter(e.hops) != "" || r.virtual(src) ||
+			slices.ContainsFunc(net.Addresses, func(a node.Address) bool { return a.Prefix.Addr() == src }) {
+			return nil
+		}
+		return dropped(journey.Cause{Kind: journey.NobodyAnswers, Place: journey.Outside, Address: src})
 	}
 	return r.noRouteBack(src, dst)
 }

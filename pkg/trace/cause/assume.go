@@ -27,7 +27,7 @@ func Assumed(a journey.Assumption) string {
 	case journey.WithinRate:
 		return "a rate within " + objects
 	case journey.RoutingRules:
-		return "the routing rules by protocol, port or user of " + and(append(append([]string{}, a.Nodes...), a.Objects...))
+		return "the routing rules by protocol, port, mark or user of " + and(append(append([]string{}, a.Nodes...), a.Objects...))
 	case journey.Encryption:
 		return "the IPsec of " + and(append(append([]string{}, a.Nodes...), a.Objects...))
 	case journey.Proxies:
