@@ -402,7 +402,28 @@ func koFaults(l *lab.Lab) []fault {
 	q := func(proto, from, to, cause string) faultAsk { return ask(l, proto, from, to, cause) }
 	client, _ := l.Topology.Pod("shop/client")
 	from := client.IPv4.Addr().String()
+	web2, _ := l.Topology.Pod("shop/web-2")
+	backend := fmt.Sprintf("%s:%d", web2.IPv4.Addr(), lab.Ports[0])
+	host := func(name, chains string, asks ...faultAsk) fault { // by the packet filter of node1
+		return fault{name: name, on: "node1", breaks: "nft 'add table ip f; " + chains + "'", mends: "nft delete table ip f", asks: asks}
+	}
+	chain := func(hook, rule string) string {
+		return "add chain ip f c { type filter hook " + hook + "; }; add rule ip f c " + rule
+	}
+	const arriving, leaving = "add chain ip f a { type nat hook prerouting priority dstnat; }; add rule ip f a ", "; add chain ip f l { type nat hook postrouting priority 90; }; add rule ip f l "
 	return []fault{
+		host("packet filter of the host after translation", chain("postrouting priority 200", "ip saddr 172.30.0.11 ip daddr 203.0.113.10 drop"), q("icmp", "shop/client", "internet", "ip saddr 172.30.0.11")),
+		host("packet filter of the host that the source passes before translation", chain("postrouting priority 0", "ip saddr 172.30.0.11 ip daddr 203.0.113.10 drop"), q("icmp", "shop/client", "internet", "")),
+		host("packet filter of the host before replies are translated", chain("prerouting priority raw", "ip saddr 203.0.113.10 ip daddr 172.30.0.11 drop"), q("icmp", "shop/client", "internet", "ip daddr 172.30.0.11")),
+		host("packet filter of the host that replies pass before they are translated", chain("prerouting priority mangle", "ip saddr 203.0.113.10 ip daddr "+from+" drop"), q("icmp", "shop/client", "internet", "")),
+		host("packet filter of the host on translated replies", chain("forward priority 0", "ip daddr "+from+" drop"), q("icmp", "shop/client", "internet", "ip daddr "+from)),
+		host("destination translated to a pod, and its source not", arriving+"iifname ovn0 ip daddr 203.0.113.10 tcp dport 8080 dnat to "+backend, q("tcp", "shop/client", "internet", "")),
+		host("destination and source translated", arriving+"iifname ovn0 ip daddr 203.0.113.10 tcp dport 8080 dnat to "+backend+leaving+"oifname ovn0 masquerade", // the lab's own packet is looked for at the destination that it began with
+			q("tcp", "shop/client", "internet", "shop/web-2 on node2 receives the packet").delivered(exitOK)),
+		host("node port of the host", arriving+"tcp dport 30080 dnat to "+backend+leaving+"oifname ovn0 masquerade", q("tcp", "internet", "node1", "").on(30080)),
+		host("redirected to where nothing listens", arriving+"iifname ovn0 tcp dport 8080 redirect to :15001", q("tcp", "shop/client", "internet", "nothing in the host listens on tcp 15001")),
+		{name: "source of the host that nobody has", on: "node1", breaks: "nft 'add table ip f; add chain ip f l { type nat hook postrouting priority 90; }; add rule ip f l ip daddr " + web2.IPv4.Addr().String() + " snat to 172.30.0.98'", mends: "nft delete table ip f",
+			asks: []faultAsk{q("icmp", "node1", "shop/web-2", "")}},
 		{name: "packet filter of the host by the pod's address", on: "node1", mends: "nft delete table ip f",
 			breaks: "nft 'add table ip f; add chain ip f c { type filter hook forward priority 0; }; add rule ip f c ip saddr " + from + " drop'",
 			asks:   []faultAsk{q("icmp", "shop/client", "internet", "the host's packet filter drops it: ip f c"), q("tcp", "shop/client", "shop/web-2", "")}},

@@ -46,21 +46,23 @@ const (
 	FilterUnsure  FilterVerdict = "unsure" // a rule that is not understood may drop it
 )
 
-// Filter takes a packet through the chains of a packet filter at some hooks. By says which chain and rule, or policy,
-// drops it or may do so.
+// Parts of the hooks at which packets are translated: the chains before that, by their priority, and those after.
+const (
+	BeforeNAT = ":before"
+	AfterNAT  = ":after"
+)
+
+// Filter takes a packet through the chains of a packet filter at some hooks, or parts of hooks. By says which chain and rule,
+// or policy, drops it or may do so.
 func Filter(chains []Chain, p FilterPacket, hooks ...string) (v FilterVerdict, by string) {
+	return p.Pass(chains, hooks...)
+}
+
+// Pass is [Filter] for a packet that goes on to other hooks: whether conntrack sees it stays with it.
+func (p *FilterPacket) Pass(chains []Chain, hooks ...string) (v FilterVerdict, by string) {
 	v = FilterPasses
-	var bases []*Chain
-	for i := range chains {
-		if c := &chains[i]; slices.Contains(hooks, c.Hook) && c.Type != "nat" && c.sees(p) {
-			bases = append(bases, c)
-		}
-	}
-	slices.SortStableFunc(bases, func(a, b *Chain) int {
-		return cmp.Or(slices.Index(hooks, a.Hook)-slices.Index(hooks, b.Hook), cmp.Compare(a.order(), b.order()))
-	})
-	for _, c := range bases {
-		w := filterWalk{chains: chains, packet: p}
+	for _, c := range p.bases(chains, hooks, func(c *Chain) bool { return c.Type != "nat" }) {
+		w := filterWalk{chains: chains, packet: *p}
 		end := w.chain(c, 0)
 		p.tracking = w.packet.tracking
 		if end == fateNone {
@@ -79,21 +81,30 @@ func Filter(chains []Chain, p FilterPacket, hooks ...string) (v FilterVerdict, b
 
 // Marked returns the mark that the rules at some hooks set on a packet that comes with none; false if they do not tell.
 func Marked(chains []Chain, p FilterPacket, hooks ...string) (uint32, bool) {
-	var bases []*Chain
-	for i := range chains {
-		if c := &chains[i]; slices.Contains(hooks, c.Hook) && c.sees(p) {
-			bases = append(bases, c)
-		}
-	}
-	slices.SortStableFunc(bases, func(a, b *Chain) int {
-		return cmp.Or(slices.Index(hooks, a.Hook)-slices.Index(hooks, b.Hook), cmp.Compare(a.order(), b.order()))
-	})
-	for _, c := range bases {
+	for _, c := range p.bases(chains, hooks, func(*Chain) bool { return true }) {
 		w := filterWalk{chains: chains, packet: p}
 		w.chain(c, 0)
 		p.tracking, p.mark = w.packet.tracking, w.packet.mark
 	}
 	return p.mark.value, !p.mark.unsure
+}
+
+// bases returns those base chains at some hooks that a packet passes, in their order.
+func (p *FilterPacket) bases(chains []Chain, hooks []string, which func(*Chain) bool) []*Chain {
+	var bases []*Chain
+	at := map[*Chain]int{}
+	for i, hook := range hooks {
+		hook, part, _ := strings.Cut(hook, ":")
+		for j := range chains {
+			c := &chains[j]
+			early := c.order() < natPriority(hook)
+			if c.Hook == hook && which(c) && c.sees(*p) && (part == "" || early == (":"+part == BeforeNAT)) {
+				bases, at[c] = append(bases, c), i
+			}
+		}
+	}
+	slices.SortStableFunc(bases, func(a, b *Chain) int { return cmp.Or(at[a]-at[b], cmp.Compare(a.order(), b.order())) })
+	return bases
 }
 
 func (c *Chain) title() string { return strings.Join([]string{c.Family, c.Table, c.Name}, " ") }

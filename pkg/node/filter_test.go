@@ -465,3 +465,29 @@ func checkMark(t *testing.T, rules string, chains []Chain, p FilterPacket, want 
 		t.Errorf("%q: %s, want %s", rules, got, want)
 	}
 }
+
+// TestFilterParts holds that a part of a hook is the chains before, or after, what translates there, and that conntrack passes over what an
+// earlier hook said it should not see.
+func TestFilterParts(t *testing.T) {
+	p := FilterPacket{Protocol: "tcp", Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2"), DstPort: 80, In: "eth0", Out: "eth1"}
+	for _, test := range []struct{ hook, priority, before, after string }{
+		{"prerouting", "raw", "drops", "passes"}, {"prerouting", "mangle", "drops", "passes"}, {"prerouting", "dstnat", "passes", "drops"}, {"prerouting", "filter", "passes", "drops"},
+		{"output", "-101", "drops", "passes"}, {"output", "0", "passes", "drops"},
+		{"postrouting", "security", "drops", "passes"}, {"postrouting", "srcnat", "passes", "drops"}, {"input", "filter", "drops", "passes"}, {"input", "101", "passes", "drops"},
+	} {
+		chains := parseNFT("table ip f {\n\tchain c {\n\t\ttype filter hook " + test.hook + " priority " + test.priority + "; policy accept;\n\t\ttcp dport 80 drop\n\t}\n}\n")
+		before, _ := Filter(chains, p, test.hook+BeforeNAT)
+		after, _ := Filter(chains, p, test.hook+AfterNAT)
+		all, _ := Filter(chains, p, test.hook)
+		if string(before) != test.before || string(after) != test.after || all != FilterDrops {
+			t.Errorf("%s %s: before %s, after %s, all %s", test.hook, test.priority, before, after, all)
+		}
+	}
+	chains := parseNFT("table ip f {\n\tchain c {\n\t\ttype filter hook prerouting priority raw; policy accept;\n\t\tnotrack\n\t}\n\tchain i {\n\t\ttype filter hook input priority filter; policy accept;\n\t\tct state new drop\n\t}\n}\n")
+	if did, by := p.Pass(chains, "prerouting"); did != FilterPasses {
+		t.Errorf("%s by %s", did, by)
+	}
+	if did, by := p.Pass(chains, "input"); did != FilterPasses {
+		t.Errorf("untracked: %s by %s", did, by)
+	}
+}

@@ -1,9 +1,7 @@
 package node
 
 import (
-	"cmp"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -90,15 +88,8 @@ var translates = map[string][]string{
 // Translate finds the rule at a hook by which a packet filter may change a packet's source or destination: the first that
 // matches it, conditions apart that its text does not decide.
 func Translate(chains []Chain, p FilterPacket, hook string) (Translation, bool) {
-	var bases []*Chain
-	for i := range chains {
-		if c := &chains[i]; c.Type == "nat" && c.Hook == hook && c.sees(p) {
-			bases = append(bases, c)
-		}
-	}
-	slices.SortStableFunc(bases, func(a, b *Chain) int { return cmp.Compare(a.order(), b.order()) })
 	unsure := false
-	for _, c := range bases {
+	for _, c := range p.bases(chains, []string{hook}, func(c *Chain) bool { return c.Type == "nat" }) {
 		w := filterWalk{chains: chains, packet: p, wants: translates[hook], unsure: unsure}
 		if w.chain(c, 0); w.found != nil {
 			return *w.found, true
@@ -110,6 +101,14 @@ func Translate(chains []Chain, p FilterPacket, hook string) (Translation, bool) 
 
 // priorities are the names that nft(8) gives them.
 var priorities = map[string]int{"raw": -300, "mangle": -150, "dstnat": -100, "filter": 0, "security": 50, "srcnat": 100}
+
+// natPriority is that at which conntrack translates packets at a hook: destinations, or sources.
+func natPriority(hook string) int {
+	if hook == "prerouting" || hook == "output" {
+		return priorities["dstnat"]
+	}
+	return priorities["srcnat"]
+}
 
 // order returns a base chain's priority as a number.
 func (c *Chain) order() int {

@@ -27,8 +27,13 @@ type hostStep struct {
 	location
 	hop   journey.Hop
 	tuple packet.Tuple
-	zone  ovs.Zone
+	seen  node.FilterPacket // as the packet filter has seen it so far
 	out   outcome
+
+	zone       ovs.Zone
+	arrived    packet.Tuple // before any translation
+	known      ovs.Tracked
+	translates bool // the packet filter may translate it, but its rules do not tell how
 }
 
 func (h *hostStep) do(ctx context.Context) {
@@ -64,11 +69,19 @@ func (h *hostStep) do(ctx context.Context) {
 		h.out.end.stray = true
 		return
 	}
-	h.zone = ovs.Zone{Node: h.node.Name, Host: true}
-	known := h.ct.Look(h.zone, h.tuple, true, false)
-	if known.Now != h.tuple {
-		h.step("conntrack", fmt.Sprintf("%s → %s", h.tuple.Src, h.tuple.Dst), fmt.Sprintf("translated back to %s → %s", known.Now.Src, known.Now.Dst))
-		h.tuple = known.Now
+	h.zone, h.arrived, h.seen = ovs.Zone{Node: h.node.Name, Host: true}, h.tuple, filterPacket(h.tuple, h.replying && h.carries == nil)
+	h.known = h.ct.Look(h.zone, h.tuple, true, false)
+	if now := h.known.Now; now != h.tuple {
+		h.step("conntrack", fmt.Sprintf("%s → %s", h.tuple.Src, h.tuple.Dst), fmt.Sprintf("translated back to %s → %s", now.Src, now.Dst))
+	}
+	if h.link != "" {
+		if h.filtered(ctx, "", "ingress", "prerouting"+node.BeforeNAT) {
+			return
+		}
+		h.toDestination(ctx, net, "prerouting")
+		if h.filtered(ctx, "", "prerouting"+node.AfterNAT) {
+			return
+		}
 	}
 	query := node.RouteQuery{Dst: h.tuple.Dst, Src: h.tuple.Src, Iif: h.link, Mark: h.mark(ctx, net)}
 	route, err := h.route(ctx, net, query)
@@ -79,7 +92,7 @@ func (h *hostStep) do(ctx context.Context) {
 		return
 	}
 	h.step("route", query.String(), routeText(route))
-	h.routed(ctx, net, route, known.Conn != nil)
+	h.routed(ctx, net, route)
 }
 
 // mark returns the mark that the packet filter sets, where rules ask for one.
@@ -92,7 +105,7 @@ func (h *hostStep) mark(ctx context.Context, net *node.Network) uint32 {
 	if h.link != "" {
 		hooks = []string{"ingress", "prerouting"}
 	}
-	p := filterPacket(h.tuple, h.replying && h.carries == nil)
+	p := filterPacket(h.arrived, h.replying && h.carries == nil)
 	p.In = h.link
 	chains, err := h.node.Host.Firewall(ctx)
 	mark, sure := node.Marked(chains, p, hooks...)
@@ -129,11 +142,22 @@ func (h *hostStep) forUs(net *node.Network) bool {
 	return link == nil || link.MAC == "" || strings.EqualFold(link.MAC, dst) || h.packet.Uint("eth_dst")>>40&1 == 1
 }
 
-func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Route, known bool) {
+func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Route) {
 	switch route.Type {
 	case "local":
+		h.commit()
+		hooks := []string{"input" + node.BeforeNAT}
+		if h.link == "" {
+			hooks = []string{"ingress", "prerouting", "input" + node.BeforeNAT}
+		}
+		if h.filtered(ctx, "", hooks...) {
+			return
+		}
+		if h.known.Conn != nil {
+			h.tuple = h.known.Now
+		}
 		h.packet.SetTuple(h.tuple)
-		if h.filtered(ctx, "", "ingress", "prerouting", "input") || h.link != "" && h.policed(net, "in") || h.unheard(ctx) {
+		if h.filtered(ctx, "", "input"+node.AfterNAT) || h.link != "" && h.policed(net, "in") || h.unheard(ctx) {
 			return
 		}
 		if setting, ignored := net.IgnoresEcho(h.tuple.Dst.Is6()); ignored && !h.replying && protocolName(h.tuple.Proto) == "icmp" {
@@ -150,7 +174,7 @@ func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Ro
 			reached: "the host " + h.node.Name,
 		}
 	case "unicast":
-		h.forward(ctx, net, route, known)
+		h.forward(ctx, net, route)
 	default:
 		if on, ok := net.Forwards(h.link, h.tuple.Dst.Is6()); route.Type == "unreachable" && h.link != "" && ok && !on {
 			h.stop(journey.Dropped, h.notForwarding())
@@ -167,9 +191,8 @@ func (h *hostStep) filtered(ctx context.Context, out string, hooks ...string) bo
 		h.out.assume(journey.Assumption{Kind: journey.Filters, Nodes: []string{h.node.Name}})
 		return false
 	}
-	p := filterPacket(h.tuple, h.replying && h.carries == nil)
-	p.In, p.Out = h.link, out
-	did, by := node.Filter(chains, p, hooks...)
+	h.addressed(out)
+	did, by := h.seen.Pass(chains, hooks...)
 	outcomes := map[node.FilterVerdict]journey.Outcome{node.FilterDrops: journey.Dropped, node.FilterRejects: journey.Rejected}
 	switch did {
 	case node.FilterDrops, node.FilterRejects:
@@ -199,9 +222,7 @@ func (h *hostStep) unheard(ctx context.Context) bool {
 	if protocol := protocolName(h.tuple.Proto); h.replying || h.carries != nil || protocol != "tcp" && protocol != "udp" {
 		return false
 	}
-	chains, err := h.node.Host.Firewall(ctx)
-	redirected := slices.ContainsFunc(node.NATRules(chains), func(r node.NATRule) bool { return r.Action == "dnat" || r.Action == "redirect" })
-	if err != nil || redirected {
+	if _, err := h.node.Host.Firewall(ctx); err != nil || h.translates {
 		return false
 	}
 	sockets, err := h.node.Host.Sockets(ctx)
@@ -225,7 +246,7 @@ func (h *hostStep) notForwarding() journey.Cause {
 }
 
 // forward sends the packet out of the route's link.
-func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.Route, known bool) {
+func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.Route) {
 	v6 := h.tuple.Dst.Is6()
 	if h.link != "" {
 		if on, ok := net.Forwards(h.link, v6); ok && !on {
@@ -238,17 +259,21 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 		}
 		h.packet.SetUint("nw_ttl", h.packet.Uint("nw_ttl")-1)
 	}
-	hooks := []string{"output", "postrouting"}
 	if h.link != "" {
-		hooks = []string{"ingress", "prerouting", "forward", "postrouting"}
+		if h.filtered(ctx, route.Dev, "forward") || h.policed(net, "fwd") {
+			return
+		}
+	} else if again, stopped := h.output(ctx, net, route); stopped || again == nil {
+		return
+	} else {
+		route = again
 	}
-	if h.filtered(ctx, route.Dev, hooks...) || h.link != "" && h.policed(net, "fwd") {
+	if h.filtered(ctx, route.Dev, "postrouting"+node.BeforeNAT) {
 		return
 	}
-	if h.link != "" && !known { // after filters of the hook postrouting, as those of iptables are
-		h.translate(ctx, net, route)
-	}
-	if h.filtered(ctx, route.Dev, "egress") || h.policed(net, "out") {
+	h.toSource(ctx, net, route)
+	h.commit()
+	if h.filtered(ctx, route.Dev, "postrouting"+node.AfterNAT, "egress") || h.policed(net, "out") {
 		return
 	}
 	h.packet.SetTuple(h.tuple)
@@ -349,32 +374,6 @@ func (h *hostStep) toHost(ctx context.Context) {
 	}
 	setMAC(&at.packet, "eth_dst", to.macAt(ctx, h.tuple.Dst))
 	h.out.next = at
-}
-
-// translate gives a forwarded packet the source address that the host's packet filter may set.
-func (h *hostStep) translate(ctx context.Context, net *node.Network, route *node.Route) {
-	chains, err := h.node.Host.Firewall(ctx)
-	if err != nil {
-		h.step("nat", route.Dev, "the host's NAT rules could not be read: "+err.Error())
-		return
-	}
-	p := filterPacket(h.tuple, h.replying)
-	p.In, p.Out = h.link, route.Dev
-	rule, ok := node.Translate(chains, p, "postrouting")
-	if !ok {
-		return
-	}
-	source := rule.To
-	if !source.IsValid() {
-		source = masqueraded(net, route, h.tuple.Src)
-	}
-	now := h.tuple
-	if source.IsValid() {
-		now.Src = source
-	}
-	h.step("nat", rule.Rule, fmt.Sprintf("may change the source to %s", now.Src))
-	h.ct.Commit(h.zone, h.tuple, now)
-	h.tuple = now
 }
 
 // masqueraded returns a masqueraded packet's source address: the one that the host prefers on the link.
