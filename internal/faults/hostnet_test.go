@@ -189,9 +189,9 @@ var hostnetFaults = []fault{
 	},
 	{
 		check: "mtu-too-large", name: "the underlay shrinks", on: "node1",
-		how:    "ip link set br-ex mtu 1400",
-		make:   func(s *scene) { s.sh("node1", "ovs-vsctl set Interface br-ex mtu_request=1400") },
-		mend:   func(s *scene) { s.sh("node1", "ovs-vsctl set Interface br-ex mtu_request=1500") },
+		how:    "ip link set eth0 mtu 1400",
+		make:   func(s *scene) { s.sh("node1", "ip link set eth0 mtu 1400") },
+		mend:   func(s *scene) { s.sh("node1", "ip link set eth0 mtu 1500") },
 		object: "node node1",
 	},
 	{

@@ -284,9 +284,15 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 	if h.lostHop(net, route) {
 		return
 	}
-	if c, ok := h.queueDrops(ctx, h.location, route.Dev); ok {
-		h.stop(journey.Dropped, c)
-		return
+	for _, drops := range []func() (journey.Cause, bool){
+		func() (journey.Cause, bool) { return h.tooSmall(ctx, h.location, h.node, route.Dev) },
+		func() (journey.Cause, bool) { return h.queueDrops(ctx, h.location, route.Dev) },
+		func() (journey.Cause, bool) { return h.wrongEntry(ctx, net, route.Dev, hop) },
+	} {
+		if c, ok := drops(); ok {
+			h.stop(journey.Dropped, c)
+			return
+		}
 	}
 	h.out.assume(h.node.shaped(ctx, route.Dev)...)
 	mac, heard := h.neighbour(ctx, net, route.Dev, hop)

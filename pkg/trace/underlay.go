@@ -251,7 +251,7 @@ func noUplink(b *topology.Bridge) (journey.Cause, bool) {
 // unanswered explains why no reply comes from outside to a packet that left with a source address; nil if one does. A
 // reply to an underlay address is assumed, unless a host chose an address that neither it nor anybody known has.
 func (r *run) unanswered(e *ending, src, dst netip.Addr) *journey.Verdict {
-	if r.holder(src) != nil {
+	if r.holder(src) != nil && (r.linkedToUnderlay(src) || len(r.graph.PortsAt(src)) == 0 || !private(src)) {
 		return nil
 	}
 	if r.linkedToUnderlay(src) {

@@ -77,13 +77,32 @@ func underlayOf(c *doctor.Chassis, n *node.Network, south *snapshot.Southbound) 
 			if ip.Is6() {
 				x.overhead = size[1]
 			}
-			x.mtu = min(x.mtu, routeMTU(r, x.mtu))
+			if uplink := switched(c, n, r.Dev); uplink != nil {
+				x.mtu, x.link = uplink.MTU, uplink.Name
+			} else {
+				x.mtu = min(x.mtu, routeMTU(r, x.mtu))
+			}
 			if worst == nil || x.podMTU() < worst.podMTU() {
 				worst = &x
 			}
 		}
 	}
 	return worst
+}
+
+// switched returns the uplink with the smallest MTU of the bridge whose own port a link is, if the switch runs in userspace:
+// tunnels then leave by the uplink, and neither that port nor the kernel's route limits them. It is nil otherwise.
+func switched(c *doctor.Chassis, n *node.Network, link string) (least *node.Link) {
+	for _, i := range c.OVS.BridgeInterfaces() {
+		l := n.Link(i.Name)
+		if i.Bridge.Name != link || i.Bridge.DatapathType != "netdev" || i.Type != "" && i.Type != "system" || l == nil {
+			continue
+		}
+		if least == nil || l.MTU < least.MTU {
+			least = l
+		}
+	}
+	return least
 }
 
 // routeMTU returns a route's own MTU, else its link's.
