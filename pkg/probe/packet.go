@@ -321,7 +321,14 @@ func (p *Packet) segment(h ipHeader, marked func(int) (int, bool)) (sight, bool)
 func (p *Packet) datagram(h ipHeader, marked func(int) (int, bool)) (sight, bool) {
 	from, to := binary.BigEndian.Uint16(h.t), binary.BigEndian.Uint16(h.t[2:])
 	i, ok := marked(8)
-	back := to == p.SourcePort && h.src != p.Src || h.dst == p.Src && h.dst != p.Dst
+	back := h.dst == p.Src && h.dst != p.Dst
+	switch { // the ports tell, unless they are alike or source NAT has chosen another: a service may lead the sender to itself
+	case from == to:
+	case from == p.SourcePort:
+		back = false
+	case to == p.SourcePort:
+		back = true
+	}
 	switch {
 	case ok && !back:
 		return sight{index: i}, true

@@ -119,3 +119,37 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// A service may lead its client to itself: the datagram then comes back to where it was sent from, under another address. Its
+// reply is told from it by the ports, and where source NAT has chosen another, by the addresses.
+func TestHairpin(t *testing.T) {
+	service, masked := netip.MustParseAddr("10.96.0.10"), netip.MustParseAddr("169.254.169.5")
+	p := &Packet{Protocol: "udp", Src: pod1, Dst: service, SourcePort: 12345, Port: 53, Size: 101, Mark: 0xabcdef00}
+	for _, test := range []struct {
+		src, dst netip.Addr
+		from, to uint16
+		want     sightKind
+	}{
+		{pod1, service, 12345, 53, itself}, {masked, pod1, 12345, 9090, itself}, {pod1, masked, 9090, 12345, reply}, {service, pod1, 53, 12345, reply},
+		{pod1, pod2, 12345, 9090, itself}, {pod2, pod1, 9090, 12345, reply}, {masked, pod2, 40000, 9090, itself}, {service, pod1, 53, 40000, reply},
+		{pod1, pod2, 12345, 12345, itself}, {pod2, pod1, 12345, 12345, reply},
+	} {
+		q := *p
+		q.Src, q.Dst, q.SourcePort, q.Port = test.src, test.dst, test.from, test.to
+		if s, ok := p.read(etherIPv4, q.bytes(2)); !ok || s.what != test.want || s.index != 2 {
+			t.Errorf("%s:%d to %s:%d: %+v, %v, want %v", test.src, test.from, test.dst, test.to, s, ok, test.want)
+		}
+	}
+}
+
+// A packet whose kernel leaves the checksum to a link has that of the pseudo header alone.
+func TestUnsummed(t *testing.T) {
+	p := &Packet{Protocol: "tcp", Src: pod1, Dst: pod2, SourcePort: 12345, Port: 80, Size: 40, Unsummed: true}
+	h, ok := readIP(p.bytes(0))
+	if got := binary.BigEndian.Uint16(h.t[16:]); !ok || got != ^checksum(p.pseudo(20), nil) {
+		t.Errorf("checksum %#x", got)
+	}
+	if checksum(p.pseudo(len(h.t)), h.t) == 0 {
+		t.Error("a receiver would accept it")
+	}
+}
