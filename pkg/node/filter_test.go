@@ -183,13 +183,18 @@ func FuzzFilter(f *testing.F) {
 	f.Add("ip saddr != { 10.0.0.0/8, @x } udp dport 1-2 jump a", false)
 	f.Add("-A INPUT ! -s 10.0.0.0/8 -p udp --dport 1:2 -j DROP", true)
 	f.Add("notrack", false)
+	f.Add("tcp flags & (syn | ack) != syn meta mark set meta mark | 0x1", false)
+	f.Add("-A INPUT -p tcp --tcp-flags SYN,ACK SYN -j MARK --set-xmark 0x1/0x3", true)
 	f.Add("dnat ip to [fd00::1]:80-90", false)
 	f.Add("-A PREROUTING -j DNAT --to-destination 10.0.0.1:80-90", true)
 	f.Fuzz(func(t *testing.T, rule string, legacy bool) {
 		c := []Chain{{Family: "inet", Name: "a", Type: "filter", Hook: "input", Policy: "accept", Legacy: legacy, Rules: []FilterRule{{Text: rule}}}}
 		p := FilterPacket{Protocol: "udp", Dst: netip.MustParseAddr("10.0.0.1")}
 		Filter(c, p, "input")
+		Marked(c, p, "input")
 		c[0].Type, c[0].Hook = "nat", "prerouting"
+		Translate(c, p, "prerouting")
+		p.Protocol = "tcp"
 		Translate(c, p, "prerouting")
 	})
 }
