@@ -230,7 +230,7 @@ func (a asking) packet(answer bool, in, out string) node.FilterPacket {
 // filtersARP reports what in a node's packet filter drops one of some packets. That a filter which cannot be read, or is not
 // understood, lets them pass is assumed.
 func filtersARP(ctx context.Context, v *nodeView, o *outcome, packets ...node.FilterPacket) (by string, drops bool) {
-	chains, err := v.Host.Firewall(ctx)
+	chains, err := v.firewall(ctx)
 	did := node.FilterPasses
 	for _, p := range packets {
 		hooks := []string{"ingress", "input"}

@@ -107,7 +107,7 @@ func (h *hostStep) mark(ctx context.Context, net *node.Network) uint32 {
 	}
 	p := filterPacket(h.arrived, h.replying && h.carries == nil)
 	p.In = h.link
-	chains, err := h.node.Host.Firewall(ctx)
+	chains, err := h.node.firewall(ctx)
 	mark, sure := node.Marked(chains, p, hooks...)
 	if err != nil || !sure {
 		h.out.assume(journey.Assumption{Kind: journey.RoutingRules, Nodes: []string{h.node.Name}})
@@ -186,7 +186,7 @@ func (h *hostStep) routed(ctx context.Context, net *node.Network, route *node.Ro
 
 // filtered ends a packet that the host's packet filter stops. What the rules do not tell is assumed.
 func (h *hostStep) filtered(ctx context.Context, out string, hooks ...string) bool {
-	chains, err := h.node.Host.Firewall(ctx)
+	chains, err := h.node.firewall(ctx)
 	if err != nil {
 		h.out.assume(journey.Assumption{Kind: journey.Filters, Nodes: []string{h.node.Name}})
 		return false
@@ -222,7 +222,7 @@ func (h *hostStep) unheard(ctx context.Context) bool {
 	if protocol := protocolName(h.tuple.Proto); h.replying || h.carries != nil || protocol != "tcp" && protocol != "udp" {
 		return false
 	}
-	if _, err := h.node.Host.Firewall(ctx); err != nil || h.translates {
+	if _, err := h.node.firewall(ctx); err != nil || h.translates {
 		return false
 	}
 	sockets, err := h.node.Host.Sockets(ctx)

@@ -49,6 +49,8 @@ type nodeView struct {
 
 	network    *node.Network
 	networkErr error
+	filter     []node.Chain // of the host, once read
+	filterErr  error
 	limits     []openflow.ZoneLimit // of conntrack zones, once read
 	limitsRead bool
 	table      *bool // whether the conntrack table is full, once asked
@@ -172,6 +174,16 @@ func (v *nodeView) net(ctx context.Context) (*node.Network, error) {
 		v.network, v.networkErr = v.reads.network(ctx, v.Node)
 	}
 	return v.network, v.networkErr
+}
+
+// firewall returns the packet filter of the node's host, read once.
+func (v *nodeView) firewall(ctx context.Context) ([]node.Chain, error) {
+	if v.filter == nil && v.filterErr == nil {
+		if v.filter, v.filterErr = v.Host.Firewall(ctx); v.filterErr == nil && v.filter == nil {
+			v.filter = []node.Chain{}
+		}
+	}
+	return v.filter, v.filterErr
 }
 
 // findInterface returns a node's first interface that satisfies wanted, with its port and bridge; nil if none does.
