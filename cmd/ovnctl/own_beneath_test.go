@@ -99,6 +99,9 @@ func ownFaults(l *lab.Lab) []fault {
 	}
 	const pod2 = "$(ovs-vsctl --bare --columns=name find Interface external_ids:iface-id=shop_web-2)"
 	anew := fmt.Sprintf(neighbourhood, l.Dir)
+	// With them node2 asks nobody: who is asked learns who asks, and needs no answer.
+	const asksNobody = "for n in 1:0b 3:0d; do ip neigh replace 172.30.0.1${n%:*} lladdr 0a:58:ac:1e:00:${n#*:} dev br-ex nud permanent; ovs-appctl tnl/neigh/set br-ex 172.30.0.1${n%:*} 0a:58:ac:1e:00:${n#*:} >/dev/null; done; "
+	const asksAgain = "; for n in 1 3; do ip neigh del 172.30.0.1$n dev br-ex; done"
 	const twoLinks = "ip link add d0 type veth peer name d1; ip link set d1 up; ip link set d0 up; "
 	return []fault{
 		{name: "traffic control of the uplink", on: "node2", still: true, breaks: "tc qdisc add dev eth0 root tbf rate 8bit burst 1 limit 1", mends: "tc qdisc del dev eth0 root" + healed,
@@ -235,9 +238,9 @@ func ownFaults(l *lab.Lab) []fault {
 			asks: []faultAsk{q("icmp", "node1", "shop/web-2", ""), q("tcp", "node1", "shop/web-2", "action block"), q("icmp", "node1", "shop/web-3", "")}},
 		{name: "bridge drops ARP", on: "node1", still: true, breaks: "ovs-ofctl add-flow br-ex priority=1000,arp,arp_op=1,actions=drop; " + anew, mends: "ovs-ofctl --strict del-flows br-ex priority=1000,arp,arp_op=1; " + anew + healed,
 			asks: []faultAsk{cut("tcp", "shop/client", "shop/web-2", "asks for the MAC address of 172.30.0.12"), cut("icmp", "node1", "node2", "asks for the MAC address of 172.30.0.12")}},
-		{name: "host answers no ARP", on: "node2", still: true, breaks: "sysctl -qw net.ipv4.conf.all.arp_ignore=8; " + anew, mends: "sysctl -qw net.ipv4.conf.all.arp_ignore=1; " + anew + healed,
+		{name: "host answers no ARP", on: "node2", still: true, breaks: asksNobody + "sysctl -qw net.ipv4.conf.all.arp_ignore=8; " + anew, mends: "sysctl -qw net.ipv4.conf.all.arp_ignore=1; " + anew + asksAgain + healed,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "net.ipv4.conf.all.arp_ignore=8 on node2"), q("icmp", "node1", "node2", "net.ipv4.conf.all.arp_ignore=8 on node2")}},
-		{name: "packet filter of ARP", on: "node2", still: true, breaks: "nft 'add table arp t; add chain arp t o { type filter hook output priority 0; }; add rule arp t o arp saddr ip 172.30.0.12 drop'; " + anew, mends: "nft delete table arp t; " + anew + healed,
+		{name: "packet filter of ARP", on: "node2", still: true, breaks: asksNobody + "nft 'add table arp t; add chain arp t o { type filter hook output priority 0; }; add rule arp t o arp saddr ip 172.30.0.12 drop'; " + anew, mends: "nft delete table arp t; " + anew + asksAgain + healed,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "arp t o: arp saddr ip 172.30.0.12 drop on node2"), q("icmp", "node1", "node2", "arp t o: arp saddr ip 172.30.0.12 drop on node2")}},
 		{name: "static entry of the bridge's FDB", on: "node1", still: true, breaks: "ovs-appctl fdb/add br-ex eth0 0 0a:58:ac:1e:00:0b" + purge, mends: "ovs-appctl fdb/del br-ex 0 0a:58:ac:1e:00:0b" + purge + healed,
 			asks: []faultAsk{cut("tcp", "shop/client", "shop/web-2", "learned port is input port"), cut("icmp", "node1", "node2", "learned port is input port")}},
