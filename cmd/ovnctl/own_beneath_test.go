@@ -14,6 +14,11 @@ const neighbourhood = "for n in node1 node3; do %[1]s/enter $n sh -c 'ip neigh f
 // relearned makes a switch take tunnel packets again: with a route by hand it forgets the addresses of the route's interface.
 const relearned = "; ip route add 172.30.0.12/32 dev br-ex; ip route del 172.30.0.12/32 dev br-ex"
 
+// With asksNobody node2 asks nobody for a MAC address, until asksAgain: who is asked learns who asks, and needs no answer.
+const asksNobody = "for n in 1:0b 3:0d; do ip neigh replace 172.30.0.1${n%:*} lladdr 0a:58:ac:1e:00:${n#*:} dev br-ex nud permanent; ovs-appctl tnl/neigh/set br-ex 172.30.0.1${n%:*} 0a:58:ac:1e:00:${n#*:} >/dev/null; done; "
+
+const asksAgain = "; for n in 1 3; do ip neigh del 172.30.0.1$n dev br-ex; done"
+
 // purge has ovs-vswitchd forget the datapath flows that it made before a change.
 const purge = "; ovs-appctl revalidator/purge"
 
@@ -99,9 +104,6 @@ func ownFaults(l *lab.Lab) []fault {
 	}
 	const pod2 = "$(ovs-vsctl --bare --columns=name find Interface external_ids:iface-id=shop_web-2)"
 	anew := fmt.Sprintf(neighbourhood, l.Dir)
-	// With them node2 asks nobody: who is asked learns who asks, and needs no answer.
-	const asksNobody = "for n in 1:0b 3:0d; do ip neigh replace 172.30.0.1${n%:*} lladdr 0a:58:ac:1e:00:${n#*:} dev br-ex nud permanent; ovs-appctl tnl/neigh/set br-ex 172.30.0.1${n%:*} 0a:58:ac:1e:00:${n#*:} >/dev/null; done; "
-	const asksAgain = "; for n in 1 3; do ip neigh del 172.30.0.1$n dev br-ex; done"
 	const twoLinks = "ip link add d0 type veth peer name d1; ip link set d1 up; ip link set d0 up; "
 	return []fault{
 		{name: "traffic control of the uplink", on: "node2", still: true, breaks: "tc qdisc add dev eth0 root tbf rate 8bit burst 1 limit 1", mends: "tc qdisc del dev eth0 root" + healed,

@@ -70,6 +70,11 @@ const patched = "; i=0; until ovs-vsctl list-ports br-ex | grep -q '^patch-' && 
 // unpatched waits until it has disconnected it, which it does not within 15 seconds of its start, and later only if it recomputes.
 const unpatched = "; i=0; while ovs-vsctl list-ports br-ex | grep -q '^patch-'; do ovn-appctl -t ovn-controller inc-engine/recompute; i=$((i+1)); test $i -lt 100; sleep 0.3; done"
 
+// onNode2 is the command that runs another on node2.
+func onNode2(l *lab.Lab, command string) string {
+	return l.Dir + "/enter node2 sh -ec '" + command + "'"
+}
+
 func beneathFaults(l *lab.Lab) []fault {
 	web1, _ := l.Topology.Pod("shop/web-1")
 	web2, _ := l.Topology.Pod("shop/web-2")
@@ -158,9 +163,9 @@ func beneathFaults(l *lab.Lab) []fault {
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "of table 0 of bridge br-ex drops it"), q("tcp", "shop/client", "shop/web-1", "")}},
 		{name: "uplink trunks another VLAN", on: "node2", still: true, breaks: "ovs-vsctl set port eth0 trunks=200", mends: "ovs-vsctl clear port eth0 trunks" + healed,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "VLAN 200")}},
-		{name: "wrong tunnel neighbour", on: "node1", still: true, breaks: "ip neigh replace 172.30.0.12 lladdr 0a:58:ac:1e:00:0c dev br-ex; ovs-appctl tnl/neigh/set br-ex 172.30.0.12 " + wrongMAC, // no answer to the host replaces it
-			mends: "ip neigh del 172.30.0.12 dev br-ex; ovs-appctl tnl/neigh/flush" + healed,
-			asks:  []faultAsk{q("tcp", "shop/client", "shop/web-2", "sends packets for 172.30.0.12 to "+wrongMAC), q("tcp", "shop/client", "shop/web-3", "")}},
+		{name: "wrong tunnel neighbour", on: "node1", still: true, mends: "ip neigh del 172.30.0.12 dev br-ex; ovs-appctl tnl/neigh/flush; " + onNode2(l, "true"+asksAgain) + healed,
+			breaks: onNode2(l, asksNobody+"true") + "; ip neigh replace 172.30.0.12 lladdr 0a:58:ac:1e:00:0c dev br-ex; ovs-appctl tnl/neigh/set br-ex 172.30.0.12 " + wrongMAC, // no answer to the host, and no question of node2, replaces it
+			asks:   []faultAsk{q("tcp", "shop/client", "shop/web-2", "sends packets for 172.30.0.12 to "+wrongMAC), q("tcp", "shop/client", "shop/web-3", "")}},
 		{name: "bridge's own interface tagged", on: "node2", still: true, breaks: "ovs-vsctl set port br-ex tag=7", mends: "ovs-vsctl clear port br-ex tag" + healed,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "VLAN 7")}},
 		{name: "packet filter of the pod on its way out", on: "shop/client", breaks: "nft add table ip f; nft 'add chain ip f out { type filter hook output priority 0; }'; nft add rule ip f out ip daddr 10.244.2.0/24 tcp dport 8080 drop", mends: "nft delete table ip f",
