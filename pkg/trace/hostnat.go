@@ -19,8 +19,10 @@ func (h *hostStep) addressed(out string) {
 // translation returns the rule at a hook by which the host's packet filter translates the first packet of a connection.
 func (h *hostStep) translation(ctx context.Context, hook, out string) (node.Translation, bool) {
 	chains, err := h.node.firewall(ctx)
-	if err != nil {
-		h.step("nat", hook, "the host's NAT rules could not be read: "+err.Error())
+	if err != nil { // the packet filter is then assumed to let all pass
+		if h.link != "" && hook == "postrouting" {
+			h.step("nat", out, "the host's NAT rules could not be read: "+err.Error())
+		}
 		return node.Translation{}, false
 	}
 	h.addressed(out)
