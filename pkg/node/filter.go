@@ -19,13 +19,6 @@ type FilterPacket struct {
 	mark     mark
 }
 
-// A mark is the packet's mark, as far as rules have set it.
-type mark struct {
-	value  uint32
-	set    bool // by a rule: else it has the one that it came with
-	unsure bool
-}
-
 // tracking says whether conntrack sees a packet.
 type tracking uint8
 
@@ -79,26 +72,20 @@ func (p *FilterPacket) Pass(chains []Chain, hooks ...string) (v FilterVerdict, b
 	return v, by
 }
 
-// Marked returns the mark that the rules at some hooks set on a packet that comes with none; false if they do not tell.
-func Marked(chains []Chain, p FilterPacket, hooks ...string) (uint32, bool) {
-	for _, c := range p.bases(chains, hooks, func(*Chain) bool { return true }) {
-		w := filterWalk{chains: chains, packet: p}
-		w.chain(c, 0)
-		p.tracking, p.mark = w.packet.tracking, w.packet.mark
-	}
-	return p.mark.value, !p.mark.unsure
-}
-
 // bases returns those base chains at some hooks that a packet passes, in their order.
 func (p *FilterPacket) bases(chains []Chain, hooks []string, which func(*Chain) bool) []*Chain {
 	var bases []*Chain
 	at := map[*Chain]int{}
 	for i, hook := range hooks {
-		hook, part, _ := strings.Cut(hook, ":")
+		name, whole := hook, true
+		before := strings.HasSuffix(hook, BeforeNAT)
+		if before || strings.HasSuffix(hook, AfterNAT) {
+			name, _, _ = strings.Cut(hook, ":")
+			whole = false
+		}
 		for j := range chains {
 			c := &chains[j]
-			early := c.order() < natPriority(hook)
-			if c.Hook == hook && which(c) && c.sees(*p) && (part == "" || early == (":"+part == BeforeNAT)) {
+			if c.Hook == name && which(c) && c.sees(*p) && (whole || before == (c.order() < natPriority(name))) {
 				bases, at[c] = append(bases, c), i
 			}
 		}

@@ -2,7 +2,6 @@ package node
 
 import (
 	"cmp"
-	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -126,49 +125,6 @@ func (m *filterMatch) expression() {
 	}
 }
 
-// marks reads the mark that a rule sets: a number, or "mark or 0x4000", "meta mark & 0xff ^ 0x1", of the mark before.
-func (m *filterMatch) marks() {
-	now := m.packet.mark
-	now.set = true
-	word := m.next()
-	if word == "meta" {
-		word = m.next()
-	}
-	if word != "mark" {
-		now = mark{set: true}
-		now.unsure = !markOf(word, &now.value)
-	}
-	for len(m.words) > 1 {
-		var n uint32
-		switch operator := m.words[0]; operator {
-		case "or", "|", "and", "&", "xor", "^", "<<", ">>", "map":
-			now.unsure = now.unsure || !markOf(m.words[1], &n)
-			switch operator {
-			case "or", "|":
-				now.value |= n
-			case "and", "&":
-				now.value &= n
-			case "xor", "^":
-				now.value ^= n
-			default:
-				now.unsure = true
-			}
-		default:
-			m.mark = now
-			return
-		}
-		m.words = m.words[2:]
-	}
-	m.mark = now
-}
-
-// markOf reads a mark, decimal or after "0x".
-func markOf(word string, to *uint32) bool {
-	n, err := strconv.ParseUint(word, 0, 32)
-	*to = uint32(n)
-	return err == nil
-}
-
 // extension reads what nft(8) shows of a rule of iptables that it has no words for.
 func (m *filterMatch) extension(kind, name string) {
 	switch {
@@ -179,79 +135,6 @@ func (m *filterMatch) extension(kind, name string) {
 	case !slices.Contains(goOn, name):
 		m.end = fateUnknown
 	}
-}
-
-// flags reads what the flags of TCP are compared with: "syn / syn,rst", "& (syn | rst) == syn", "== syn", "syn".
-func (m *filterMatch) flags() {
-	if m.packet.Protocol != "tcp" {
-		m.and(no)
-		return
-	}
-	flags, word := m.packet.flags(), m.next()
-	if word == "vmap" || strings.HasPrefix(word, "{") || strings.HasPrefix(word, "@") {
-		m.and(maybe)
-		if word == "vmap" {
-			m.end, m.words = fateUnknown, nil
-		}
-		return
-	}
-	var mask, value []string
-	not := word == "!="
-	switch {
-	case word == "&":
-		mask, word = m.flagList(m.next()), m.next()
-		not, value = word == "!=", m.flagList(m.next())
-	case word == "==" || not:
-		value = m.flagList(m.next())
-	default:
-		value = m.flagList(word)
-	}
-	masked := len(m.words) > 1 && m.words[0] == "/"
-	switch {
-	case masked:
-		m.next()
-		mask = m.flagList(m.next())
-	case len(mask) == 0 && word == "==":
-		mask = flags
-	case len(mask) == 0 && not: // releases of nft(8) differ in what this means
-		m.and(maybe)
-		return
-	case len(mask) == 0: // any of them
-		m.and(when(slices.ContainsFunc(value, func(f string) bool { return slices.Contains(flags, f) })))
-		return
-	}
-	m.and(when(hasFlags(flags, mask, value) != not))
-}
-
-// flagList reads flags from a word on: "syn,ack", "(syn | ack)", "0x0".
-func (m *filterMatch) flagList(word string) []string {
-	for strings.HasPrefix(word, "(") && !strings.HasSuffix(word, ")") && len(m.words) > 0 {
-		word += m.next()
-	}
-	return strings.FieldsFunc(strings.Trim(word, "{}()"), func(c rune) bool { return c == ',' || c == '|' || c == ' ' })
-}
-
-// flags are those that are set in the first packet of a connection of TCP, and in its reply.
-func (p *FilterPacket) flags() []string {
-	if p.Established {
-		return []string{"syn", "ack"}
-	}
-	return []string{"syn"}
-}
-
-// hasFlags reports whether those flags that a mask selects are the wanted ones.
-func hasFlags(flags, mask, want []string) bool {
-	selected := map[string]bool{}
-	for _, f := range mask {
-		selected[f] = slices.Contains(flags, f)
-	}
-	for _, f := range want {
-		if !selected[f] && f != "0x0" {
-			return false
-		}
-		delete(selected, f)
-	}
-	return !slices.Contains(slices.Collect(maps.Values(selected)), true)
 }
 
 // A comparison reports whether a word of a rule is the packet's value of a field.
@@ -601,27 +484,6 @@ func (m *filterMatch) option() {
 	case word != "":
 		m.and(maybe)
 	}
-}
-
-// flagNames reads a list of flags as iptables-extensions(8) writes it: "FIN,SYN,RST,ACK", "NONE".
-func (m *filterMatch) flagNames() []string {
-	switch word := strings.ToLower(m.next()); word {
-	case "none":
-		return nil
-	case "all":
-		return []string{"fin", "syn", "rst", "psh", "ack", "urg"}
-	default:
-		return strings.Split(word, ",")
-	}
-}
-
-// xmark returns the mark that the target MARK makes of the one before, by its option --set-xmark VALUE/MASK.
-func xmark(now mark, option string) mark {
-	first, second, _ := strings.Cut(option, "/")
-	var value, mask uint32
-	ok := markOf(first, &value) && markOf(second, &mask)
-	now.value, now.set, now.unsure = now.value&^mask^value, true, now.unsure || !ok
-	return now
 }
 
 // goOn are the targets of iptables-extensions(8) after which the packet goes on with the next rule.

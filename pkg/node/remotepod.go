@@ -41,23 +41,17 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 		return nil, err
 	}
 	pod := &PodNet{Netns: name, Guessed: guessed, Sockets: socketsOf(parts)}
-	chains, err := parseFirewall(func(name, program string) ([]byte, error) {
+	get := func(name, program string) ([]byte, error) {
 		p, ok := parts[name]
 		if !ok {
 			return nil, r.fail(fmt.Errorf("no reply from its shell to the question for %s", name))
 		}
 		return p.out, r.explain(p, program)
-	})
-	if err == nil {
+	}
+	if chains, err := parseFirewall(get); err == nil {
 		pod.Firewall = emptyNotNull(chains)
 	}
-	pod.Network, err = parseNetwork(func(name string) ([]byte, error) {
-		p, ok := parts[name]
-		if !ok {
-			return nil, r.fail(fmt.Errorf("no reply from its shell to the question for %s", name))
-		}
-		return p.out, r.explain(p, "nsenter or ip")
-	})
+	pod.Network, err = parseNetwork(func(name string) ([]byte, error) { return get(name, "nsenter or ip") })
 	if err != nil {
 		return nil, err
 	}

@@ -263,10 +263,8 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 		if h.filtered(ctx, route.Dev, "forward") || h.policed(net, "fwd") {
 			return
 		}
-	} else if again, stopped := h.output(ctx, net, route); stopped || again == nil {
+	} else if route = h.output(ctx, net, route); route == nil {
 		return
-	} else {
-		route = again
 	}
 	if h.filtered(ctx, route.Dev, "postrouting"+node.BeforeNAT) {
 		return
@@ -284,15 +282,16 @@ func (h *hostStep) forward(ctx context.Context, net *node.Network, route *node.R
 	if h.lostHop(net, route) {
 		return
 	}
-	for _, drops := range []func() (journey.Cause, bool){
-		func() (journey.Cause, bool) { return h.tooSmall(ctx, h.location, h.node, route.Dev) },
-		func() (journey.Cause, bool) { return h.queueDrops(ctx, h.location, route.Dev) },
-		func() (journey.Cause, bool) { return h.wrongEntry(ctx, net, route.Dev, hop) },
-	} {
-		if c, ok := drops(); ok {
-			h.stop(journey.Dropped, c)
-			return
-		}
+	c, drops := h.tooSmall(ctx, h.location, h.node, route.Dev)
+	if !drops {
+		c, drops = h.queueDrops(ctx, h.location, route.Dev)
+	}
+	if !drops {
+		c, drops = h.wrongEntry(ctx, net, route.Dev, hop)
+	}
+	if drops {
+		h.stop(journey.Dropped, c)
+		return
 	}
 	h.out.assume(h.node.shaped(ctx, route.Dev)...)
 	mac, heard := h.neighbour(ctx, net, route.Dev, hop)

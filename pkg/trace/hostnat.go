@@ -101,10 +101,10 @@ func (h *hostStep) commit() {
 }
 
 // output takes a packet of the host itself through what its packet filter does before it leaves. It returns the route that it
-// then has; none if that leads elsewhere.
-func (h *hostStep) output(ctx context.Context, net *node.Network, route *node.Route) (now *node.Route, stopped bool) {
+// then has; nil if it has been followed to its end.
+func (h *hostStep) output(ctx context.Context, net *node.Network, route *node.Route) *node.Route {
 	if h.filtered(ctx, route.Dev, "output"+node.BeforeNAT) {
-		return nil, true
+		return nil
 	}
 	before := h.tuple
 	h.toDestination(ctx, net, "output")
@@ -114,13 +114,16 @@ func (h *hostStep) output(ctx context.Context, net *node.Network, route *node.Ro
 		switch {
 		case err != nil:
 			h.stop(journey.Unknown, journey.Cause{Kind: journey.HostUnread, Detail: err.Error()})
-			return nil, true
+			return nil
 		case again.Type != "unicast":
 			h.routed(ctx, net, again)
-			return nil, false
+			return nil
 		}
 		h.step("route", query.String(), routeText(again))
 		route = again
 	}
-	return route, h.filtered(ctx, route.Dev, "output"+node.AfterNAT)
+	if h.filtered(ctx, route.Dev, "output"+node.AfterNAT) {
+		return nil
+	}
+	return route
 }
