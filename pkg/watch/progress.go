@@ -22,6 +22,7 @@ const mostGoals = 256
 type progress struct {
 	asked     goal                 // by the last client
 	pending   []goal               // not in force everywhere yet, the oldest first
+	inForce   *goal                // everywhere, and not reported yet
 	north     int                  // sb_cfg: what ovn-northd has carried out
 	overdueNB bool                 // ovn-northd is reported as behind
 	south     goal                 // what ovn-northd asks of the chassis
@@ -34,6 +35,7 @@ type goal struct {
 	since   time.Time
 	northd  time.Duration // how long ovn-northd took
 	carried bool          // ovn-northd has reached it
+	all     time.Time     // when every chassis had
 }
 
 // A standing is how far a chassis is.
@@ -68,22 +70,46 @@ func (r *report) northGlobal(now nb.Global) {
 		reached, r.pending = &r.pending[0], r.pending[1:]
 	}
 	if reached != nil {
-		r.converged(*reached)
+		if r.inForce != nil {
+			r.converged(*r.inForce)
+		}
+		r.inForce, reached.all = reached, r.now
 	}
 }
 
-// converged reports that all chassis have reached a goal.
+// hearsay is how long the Southbound may take to tell of a chassis after the Northbound has told of all.
+const hearsay = time.Second
+
+// echoed reports that all chassis have reached a goal, once the Southbound has told of each: the databases are read
+// side by side, and the Northbound's word may come first.
+func (r *report) echoed() {
+	g := r.inForce
+	if g == nil {
+		return
+	}
+	if r.now.Sub(g.all) < hearsay {
+		for name, s := range r.behind {
+			if s.cfg < g.cfg && r.echoes(name) {
+				return
+			}
+		}
+	}
+	r.inForce = nil
+	r.converged(*g)
+}
+
+// converged reports that a goal is in force on all chassis.
 func (r *report) converged(g goal) {
 	e := Event{Kind: Progress, Action: "converged", Object: fmt.Sprintf("nb_cfg %d", g.cfg), Names: []string{"ovn-northd"},
-		Message: fmt.Sprintf("in force on every chassis after %s: ovn-northd took %s", span(r.now.Sub(g.since)), span(g.northd))}
-	e.Convergence = &Convergence{Northd: g.northd, All: r.now.Sub(g.since)}
+		Message: fmt.Sprintf("in force on every chassis after %s: ovn-northd took %s", span(g.all.Sub(g.since)), span(g.northd))}
+	e.Convergence = &Convergence{Northd: g.northd, All: g.all.Sub(g.since)}
 	for _, s := range r.behind {
 		if s.reached(g) {
-			e.Convergence.Chassis = append(e.Convergence.Chassis, s.at.Sub(g.since))
+			e.Convergence.Chassis = append(e.Convergence.Chassis, s.took(g))
 		}
 	}
 	if slow := r.slowest(g); slow != nil {
-		e.Message += fmt.Sprintf("; slowest chassis %s, after %s", slow.name, span(slow.at.Sub(g.since)))
+		e.Message += fmt.Sprintf("; slowest chassis %s, after %s", slow.name, span(slow.took(g)))
 		e.Names = append(e.Names, slow.name)
 	}
 	r.add(e)
@@ -91,6 +117,9 @@ func (r *report) converged(g goal) {
 
 // reached reports whether a chassis was seen to reach a goal.
 func (s *standing) reached(g goal) bool { return s.cfg >= g.cfg && s.at.After(g.since) }
+
+// took returns how long a chassis needed for a goal: no longer than all did, whenever the Southbound told of it.
+func (s *standing) took(g goal) time.Duration { return min(s.at.Sub(g.since), g.all.Sub(g.since)) }
 
 // slowest returns the chassis that reached a goal last of all; nil if unknown.
 func (r *report) slowest(g goal) *standing {
@@ -131,6 +160,12 @@ func (r *report) reached(_ ovsdb.UUID, _, now *sb.ChassisPrivate) {
 	}
 }
 
+// echoes reports whether a chassis has an ovn-controller here, which would have to catch up.
+func (r *report) echoes(name string) bool {
+	row, ok := r.chassisOf(name)
+	return ok && !row.VTEP() && row.OtherConfig["is-remote"] != "true"
+}
+
 // chassisOf returns the row of a chassis by its name.
 func (r *report) chassisOf(name string) (sb.Chassis, bool) {
 	for _, row := range r.chassis {
@@ -165,9 +200,8 @@ func (r *report) overdue() {
 		if s.tardy || s.cfg >= r.south.cfg {
 			continue
 		}
-		row, ok := r.chassisOf(name)
-		if !ok || row.VTEP() || row.OtherConfig["is-remote"] == "true" {
-			continue // has no ovn-controller here that would have to catch up
+		if !r.echoes(name) {
+			continue
 		}
 		s.tardy = true
 		r.add(Event{Kind: Chassis, Action: "silent", Object: "chassis " + s.name, Names: unique(s.name, name),

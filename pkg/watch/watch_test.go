@@ -163,8 +163,21 @@ func TestConvergence(t *testing.T) {
 	s.expect(t, "progress behind ovn-northd: has not carried out what was asked for 15 s ago: sb_cfg 1, nb_cfg 2")
 	global(2, 2, 1)
 	global(2, 2, 2)
+	s.after(time.Second)
 	s.expect(t, "progress caught-up ovn-northd: has caught up with the Northbound, after 20 s",
 		"progress converged nb_cfg 2: in force on every chassis after 20 s: ovn-northd took 20 s")
+
+	// The Northbound's word comes before the Southbound's.
+	global(3, 2, 2)
+	wait(30)
+	global(3, 3, 2)
+	s.south("s2", private("n1", 3))
+	wait(30)
+	global(3, 3, 3)
+	s.expect(t)
+	wait(20)
+	s.south("s3", private("n2", 3))
+	s.expect(t, "progress converged nb_cfg 3: in force on every chassis after 60 ms: ovn-northd took 30 ms; slowest chassis node2, after 60 ms")
 }
 
 // TestFilter selects by the names of all objects that have a part.

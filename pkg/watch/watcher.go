@@ -114,6 +114,7 @@ func (w *Watcher) Take(db string, u replica.Update) []Event {
 		}
 	}
 	r.policies(rules)
+	r.echoed()
 	r.forget(u.Changes)
 	return r.events
 }
@@ -122,6 +123,7 @@ func (w *Watcher) Take(db string, u replica.Update) []Event {
 func (w *Watcher) Tick(now time.Time) []Event {
 	r := &report{Watcher: w, now: now}
 	r.overdue()
+	r.echoed()
 	r.settled()
 	slices.SortStableFunc(r.events, func(a, b Event) int { return cmp.Compare(a.Object, b.Object) })
 	return r.events
