@@ -70,10 +70,16 @@ const patched = "; i=0; until ovs-vsctl list-ports br-ex | grep -q '^patch-' && 
 // unpatched waits until it has disconnected it, which it does not within 15 seconds of its start, and later only if it recomputes.
 const unpatched = "; i=0; while ovs-vsctl list-ports br-ex | grep -q '^patch-'; do ovn-appctl -t ovn-controller inc-engine/recompute; i=$((i+1)); test $i -lt 100; sleep 0.3; done"
 
-// onNode2 is the command that runs another on node2.
-func onNode2(l *lab.Lab, command string) string {
-	return l.Dir + "/enter node2 sh -ec '" + command + "'"
+// onNode2 is the command that runs another on node2, and inFabric in the network between the nodes.
+func onNode2(l *lab.Lab, command string) string  { return inside(l, "node2", command) }
+func inFabric(l *lab.Lab, command string) string { return inside(l, "fab", command) }
+
+func inside(l *lab.Lab, host, command string) string {
+	return l.Dir + "/enter " + host + " sh -ec '" + command + "'"
 }
+
+// node2Silent keeps all ARP of node2 to itself: answers to others, and what its ovn-controller announces unasked.
+const node2Silent = "nft add table bridge t; nft \"add chain bridge t f { type filter hook forward priority 0; }\"; nft add rule bridge t f iifname node2 ether type arp drop"
 
 func beneathFaults(l *lab.Lab) []fault {
 	web1, _ := l.Topology.Pod("shop/web-1")
@@ -163,8 +169,8 @@ func beneathFaults(l *lab.Lab) []fault {
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "of table 0 of bridge br-ex drops it"), q("tcp", "shop/client", "shop/web-1", "")}},
 		{name: "uplink trunks another VLAN", on: "node2", still: true, breaks: "ovs-vsctl set port eth0 trunks=200", mends: "ovs-vsctl clear port eth0 trunks" + healed,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "VLAN 200")}},
-		{name: "wrong tunnel neighbour", on: "node1", still: true, mends: "ip neigh del 172.30.0.12 dev br-ex; ovs-appctl tnl/neigh/flush; " + onNode2(l, "true"+asksAgain) + healed,
-			breaks: onNode2(l, asksNobody+"true") + "; ip neigh replace 172.30.0.12 lladdr 0a:58:ac:1e:00:0c dev br-ex; ovs-appctl tnl/neigh/set br-ex 172.30.0.12 " + wrongMAC, // no answer to the host, and no question of node2, replaces it
+		{name: "wrong tunnel neighbour", on: "node1", still: true, mends: inFabric(l, "nft delete table bridge t") + "; ip neigh del 172.30.0.12 dev br-ex; ovs-appctl tnl/neigh/flush; " + onNode2(l, "true"+asksAgain) + healed,
+			breaks: onNode2(l, asksNobody+"true") + "; " + inFabric(l, node2Silent) + "; ip neigh replace 172.30.0.12 lladdr 0a:58:ac:1e:00:0c dev br-ex; ovs-appctl tnl/neigh/set br-ex 172.30.0.12 " + wrongMAC, // nothing that node2 says replaces it
 			asks:   []faultAsk{q("tcp", "shop/client", "shop/web-2", "sends packets for 172.30.0.12 to "+wrongMAC), q("tcp", "shop/client", "shop/web-3", "")}},
 		{name: "bridge's own interface tagged", on: "node2", still: true, breaks: "ovs-vsctl set port br-ex tag=7", mends: "ovs-vsctl clear port br-ex tag" + healed,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "VLAN 7")}},
