@@ -19,6 +19,9 @@ const asksNobody = "for n in 1:0b 3:0d; do ip neigh replace 172.30.0.1${n%:*} ll
 
 const asksAgain = "; for n in 1 3; do ip neigh del 172.30.0.1$n dev br-ex; done"
 
+// With forgetsGateway no other node contradicts what one says of the gateway.
+const forgetsGateway = "ip neigh flush to 172.30.0.1 dev br-ex"
+
 // purge has ovs-vswitchd forget the datapath flows that it made before a change.
 const purge = "; ovs-appctl revalidator/purge"
 
@@ -137,7 +140,8 @@ func ownFaults(l *lab.Lab) []fault {
 		{name: "source of the host's default route", on: "node1", still: true, breaks: "ip route replace default via 172.30.0.1 src 10.244.1.2", mends: "ip route replace default via 172.30.0.1",
 			asks: []faultAsk{q("icmp", "node1", "internet", "the private address 10.244.1.2"), q("tcp", "shop/client", "shop/web-2", "")}},
 		{name: "host with a wrong neighbour outside", on: "node1", still: true, mends: "ip neigh del 172.30.0.1 dev br-ex", asks: []faultAsk{q("icmp", "node1", "internet", "172.30.0.1 to "+wrongMAC+", but it is at"), q("tcp", "shop/client", "shop/web-2", "")},
-			breaks: l.Dir + "/enter shop_client ping -q -c1 -W1 203.0.113.10 >/dev/null; ip neigh replace 172.30.0.1 lladdr " + wrongMAC + " dev br-ex nud permanent"},
+			breaks: l.Dir + "/enter shop_client ping -q -c1 -W1 203.0.113.10 >/dev/null; ip neigh replace 172.30.0.1 lladdr " + wrongMAC + " dev br-ex nud permanent; " +
+				onNode2(l, forgetsGateway) + "; " + inside(l, "node3", forgetsGateway)},
 		{name: "MTU of the host's own bridge", on: "node1", still: true, breaks: "ip link set br-ex mtu 1280", mends: "ip link set br-ex mtu 1500", asks: []faultAsk{q("icmp", "node1", "internet", "larger than br-ex on node1 lets pass").sized(1400)}},
 		{name: "IPv6 off in the pod", on: "shop/web-2", breaks: "sysctl -qw net.ipv6.conf.eth0.disable_ipv6=1", mends: "sysctl -qw net.ipv6.conf.eth0.disable_ipv6=0; ip addr add fd00:10:244:2::5/64 dev eth0 nodad; ip -6 route replace default via fd00:10:244:2::1",
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "does not have the address fd00:10:244:2::5").v6(), q("tcp", "shop/client", "shop/web-2", "")}},

@@ -259,10 +259,14 @@ func (b *providerBridge) neighbours(ip netip.Addr) []sighting {
 		}
 		sure := false
 		switch n.State {
-		case "reachable", "permanent", "delay", "probe":
+		case "reachable", "delay", "probe":
 			sure = true
 		case "stale":
 			sure = b.learned(n.MAC)
+		case "permanent": // somebody wrote it, and nobody confirms it
+			if sure = b.learned(n.MAC); !sure {
+				continue
+			}
 		default:
 			continue
 		}
