@@ -157,6 +157,7 @@ var beneathFound = map[string]owed{
 	"wrong neighbour of host and tunnels":        {"host-path-astray", "node node1", "neighbour"},
 	"wrong tunnel neighbour":                     {"tunnel-path-blocked", "node node1", "wrong-neighbour"},
 	"bridge's own interface tagged":              {"tunnel-path-blocked", "interface br-ex on node2", "vlan-mismatch"},
+	"pod has the sender's address":               {"pod-address-mismatch", "port shop_web-2", "address"},
 	"MAC address of the pod changed":             {"pod-address-mismatch", "port shop_web-2", "address"},
 	"prohibited in the replying pod":             {"pod-network-broken", "port shop_web-2", "route-refuses"},
 	"replying pod with a wrong neighbour":        {"pod-network-broken", "port shop_web-2", "wrong-neighbour"},

@@ -142,6 +142,8 @@ func ownFaults(l *lab.Lab) []fault {
 		{name: "host with a wrong neighbour outside", on: "node1", still: true, mends: "ip neigh del 172.30.0.1 dev br-ex", asks: []faultAsk{q("icmp", "node1", "internet", "172.30.0.1 to "+wrongMAC+", but it is at"), q("tcp", "shop/client", "shop/web-2", "")},
 			breaks: l.Dir + "/enter shop_client ping -q -c1 -W1 203.0.113.10 >/dev/null; ip neigh replace 172.30.0.1 lladdr " + wrongMAC + " dev br-ex nud permanent; " +
 				onNode2(l, forgetsGateway) + "; " + inside(l, "node3", forgetsGateway)},
+		{name: "pod has the sender's address", on: "shop/web-2", breaks: "ip addr add 10.244.1.6/32 dev eth0", mends: "ip addr del 10.244.1.6/32 dev eth0",
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "itself has 10.244.1.6"), q("icmp", "shop/client", "shop/web-2", "itself has 10.244.1.6"), q("tcp", "shop/web-1", "shop/web-2", "")}},
 		{name: "MTU of the host's own bridge", on: "node1", still: true, breaks: "ip link set br-ex mtu 1280", mends: "ip link set br-ex mtu 1500", asks: []faultAsk{q("icmp", "node1", "internet", "larger than br-ex on node1 lets pass").sized(1400)}},
 		{name: "IPv6 off in the pod", on: "shop/web-2", breaks: "sysctl -qw net.ipv6.conf.eth0.disable_ipv6=1", mends: "sysctl -qw net.ipv6.conf.eth0.disable_ipv6=0; ip addr add fd00:10:244:2::5/64 dev eth0 nodad; ip -6 route replace default via fd00:10:244:2::1",
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "does not have the address fd00:10:244:2::5").v6(), q("tcp", "shop/client", "shop/web-2", "")}},

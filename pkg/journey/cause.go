@@ -173,6 +173,7 @@ const (
 	NoSuchGateway  CauseKind = "no-such-gateway"  // the workload has a route by Address, which nothing on its switch has
 	OtherWorkload  CauseKind = "other-workload"   // Link carries Port, but behind it is the workload of Detail
 	OtherMAC       CauseKind = "other-mac"        // the workload has MAC, not Detail
+	SourceHeld     CauseKind = "source-held"      // the workload itself has Address, from which the packet comes
 	OverRate       CauseKind = "over-rate"        // the packet is larger than the burst of Object
 	QueueDrops     CauseKind = "queue-drops"      // the traffic control of Link: Detail
 	LinkTooSmall   CauseKind = "link-too-small"   // the packet needs more than the MTU of Link: Detail

@@ -17,7 +17,7 @@ func (n *Network) lookup(q RouteQuery) (*Route, error) {
 	if q.Iif != "" {
 		return n.arriving(q)
 	}
-	if q.Src.IsValid() && !n.owns(q.Src) {
+	if q.Src.IsValid() && !n.Owns(q.Src) {
 		return nil, unavailable("%s is not an address of the host", q.Src)
 	}
 	r, err := n.byRules(q)
@@ -46,7 +46,7 @@ func special(a netip.Addr) bool {
 // arriving routes a packet that arrives: its source may be refused, and for IPv4 the result includes whether the
 // host forwards at all.
 func (n *Network) arriving(q RouteQuery) (*Route, error) {
-	if n.Link(q.Iif) == nil || !q.Src.IsValid() || n.owns(q.Src) {
+	if n.Link(q.Iif) == nil || !q.Src.IsValid() || n.Owns(q.Src) {
 		return nil, unavailable("the saved routes do not cover packets from %s that come in by %s", q.Src, q.Iif)
 	}
 	r, err := n.byRules(q)

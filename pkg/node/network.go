@@ -225,7 +225,8 @@ func (n *Network) RPFilter(link string) (mode int, known bool) {
 	return max(own, all), ok && okAll
 }
 
-func (n *Network) owns(a netip.Addr) bool {
+// Owns reports whether an address is one of its own.
+func (n *Network) Owns(a netip.Addr) bool {
 	return slices.ContainsFunc(n.Addresses, func(own Address) bool { return own.Prefix.Addr() == a })
 }
 

@@ -403,7 +403,7 @@ func (h router) owns(a netip.Addr) (bool, error) {
 	if err := readAddresses(k, n, nil); err != nil {
 		return false, err
 	}
-	return n.owns(a), nil
+	return n.Owns(a), nil
 }
 
 func addrOf(ip net.IP) netip.Addr {

@@ -361,7 +361,7 @@ func (r remoteRouter) owns(a netip.Addr) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return n.owns(a), nil
+	return n.Owns(a), nil
 }
 
 // answeredErrno finds the kernel's error number in ip(8)'s message, in the words of glibc or musl.

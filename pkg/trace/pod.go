@@ -317,6 +317,9 @@ func (t *tracer) takes(ctx context.Context, v *nodeView, link string, p packet.T
 	if verdict := v.has(w, link, p.Dst); verdict != nil || w.pod == nil {
 		return verdict
 	}
+	if w.pod.Network.Owns(p.Src) && p.Src != p.Dst { // a packet to itself does not leave it
+		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.SourceHeld, Address: p.Src})
+	}
 	if verdict := v.filtered(link, w.pod, p, reply, true); verdict != nil {
 		return verdict
 	}
@@ -410,7 +413,7 @@ func (v *nodeView) has(w workload, link string, a netip.Addr) *journey.Verdict {
 	if !w.pod.Link.Up {
 		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.LinkDown, Link: w.pod.Link.Name})
 	}
-	if slices.ContainsFunc(w.pod.Network.Addresses, func(x node.Address) bool { return x.Prefix.Addr() == a }) {
+	if w.pod.Network.Owns(a) {
 		return nil
 	}
 	var has []string

@@ -102,6 +102,7 @@ var words = map[journey.CauseKind]string{
 	journey.NotOnLink:      "the {who} takes {address} for a neighbour ({detail}), but it is not on its switch",
 	journey.OtherWorkload:  "interface {link} on {node} carries port {port}, but what is attached to it is {detail}",
 	journey.OtherMAC:       "the {who} has the MAC address {mac}, not {detail} of its port",
+	journey.SourceHeld:     "the {who} itself has {address}, from which it comes: its kernel takes no such packet",
 	journey.OverRate:       "it is larger than {object} lets pass at once: {detail}",
 	journey.QueueDrops:     "the traffic control of {link} drops it: {detail}",
 	journey.LinkTooSmall:   "it is larger than {link} on {node} lets pass: {detail} bytes",
