@@ -22,6 +22,13 @@ const asksAgain = "; for n in 1 3; do ip neigh del 172.30.0.1$n dev br-ex; done"
 // With forgetsGateway no other node contradicts what one says of the gateway.
 const forgetsGateway = "ip neigh flush to 172.30.0.1 dev br-ex"
 
+// With keepsAsking the kernel goes on asking for the next hop to an address, until asksNoMore: it forgets soon who did not answer.
+func keepsAsking(l *lab.Lab, a string) string {
+	return "ping -q -i 0.5 " + a + " >/dev/null 2>&1 </dev/null & echo $! >" + l.Dir + "/asks.pid; sleep 4"
+}
+
+func asksNoMore(l *lab.Lab) string { return "kill $(cat " + l.Dir + "/asks.pid); " }
+
 // purge has ovs-vswitchd forget the datapath flows that it made before a change.
 const purge = "; ovs-appctl revalidator/purge"
 
@@ -195,13 +202,13 @@ func ownFaults(l *lab.Lab) []fault {
 		{name: "MTU of the host's end of the pod's link", on: "node2", still: true, breaks: "ip link set " + web2.Link + " mtu 1200; sleep 1", mends: "ip link set " + web2.Link + " mtu 1400", asks: []faultAsk{q("icmp", "shop/client", "shop/web-2", "larger than "+web2.Link).sized(1400)}},
 		{name: "node with another node's address", on: "node1", still: true, breaks: "ip addr add 172.30.0.12/32 dev br-ex; sleep 1", mends: "ip addr del 172.30.0.12/32 dev br-ex" + healed,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "node1 itself has 172.30.0.12"), q("tcp", "shop/web-2", "shop/client", "node1 itself has 172.30.0.12")}},
-		{name: "route to a node by nobody", on: "node1", still: true, breaks: "ip route add 172.30.0.12/32 via 172.30.0.99; ping -q -c1 -W1 172.30.0.12 || true; sleep 3", mends: "ip route del 172.30.0.12/32 via 172.30.0.99" + healed, asks: []faultAsk{
+		{name: "route to a node by nobody", on: "node1", still: true, breaks: "ip route add 172.30.0.12/32 via 172.30.0.99; " + keepsAsking(l, "172.30.0.12"), mends: asksNoMore(l) + "ip route del 172.30.0.12/32 via 172.30.0.99" + healed, asks: []faultAsk{
 			q("tcp", "shop/client", "shop/web-2", "to 172.30.0.99, which does not answer"), q("tcp", "shop/web-2", "shop/client", "172.30.0.99"), q("icmp", "node1", "node2", "nothing answers for the next hop 172.30.0.99")}},
 		{name: "route of the switch by hand", on: "node1", still: true, breaks: "ping -q -i0.5 172.30.0.99 >/dev/null 2>&1 & echo $! > " + l.Dir + "/ping.pid; sleep 3; ovs-appctl ovs/route/add 172.30.0.12/32 br-ex 172.30.0.99; sleep 1", mends: "kill $(cat " + l.Dir + "/ping.pid); ovs-appctl ovs/route/del 172.30.0.12/32" + relearned + purge + "; sleep 1" + healed,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "to 172.30.0.99, which does not answer"), q("icmp", "node1", "node2", "")}},
 		{name: "host with a narrow mask", on: "node1", still: true, breaks: "ip addr add 172.30.0.11/30 dev br-ex; ip addr del 172.30.0.11/24 dev br-ex; ip route replace default via 172.30.0.1 dev br-ex onlink; sleep 1", mends: "ip addr add 172.30.0.11/24 dev br-ex; ip addr del 172.30.0.11/30 dev br-ex; ip route replace default via 172.30.0.1 dev br-ex" + healed,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "node1 has no route to the tunnel address 172.30.0.12"), q("tcp", "shop/web-2", "shop/client", "172.30.0.12")}},
-		{name: "default route of the host by nobody", on: "node1", still: true, breaks: "ip route replace default via 172.30.0.99; ping -q -c1 -W1 203.0.113.10 || true; sleep 3", mends: "ip route replace default via 172.30.0.1",
+		{name: "default route of the host by nobody", on: "node1", still: true, breaks: "ip route replace default via 172.30.0.99; " + keepsAsking(l, "203.0.113.10"), mends: asksNoMore(l) + "ip route replace default via 172.30.0.1",
 			asks: []faultAsk{q("icmp", "node1", "internet", "nothing answers for the next hop 172.30.0.99"), q("icmp", "shop/client", "internet", "")}},
 		{name: "MAC address of the management port", on: "node1", still: true, breaks: "ip link set ovn-k8s-mp0 address " + wrongMAC, mends: "ip link set ovn-k8s-mp0 address 0a:58:0a:f4:01:02; ip route replace 10.244.0.0/16 via 10.244.1.1 dev ovn-k8s-mp0; ip route replace 10.96.0.0/16 via 10.244.1.1 dev ovn-k8s-mp0; ip addr add fd00:10:244:1::2/64 dev ovn-k8s-mp0 nodad 2>/dev/null || true; ip -6 route replace fd00:10:244::/48 via fd00:10:244:1::1; ip -6 route replace fd00:10:96::/112 via fd00:10:244:1::1",
 			asks: []faultAsk{q("tcp", "node1", "shop/web-2", "").isDropped(), q("tcp", "shop/client", "shop/web-2", "")}},

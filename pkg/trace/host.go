@@ -435,9 +435,12 @@ func (h *hostStep) nobodyHas(net *node.Network, link string, a netip.Addr) bool 
 	return !known
 }
 
-// unanswered reports whether a neighbour did not reply to the kernel's request for its MAC address.
+// unanswered reports whether a neighbour has not replied to the kernel's requests for its MAC address: who is asked again and again, as
+// packets for it come, is incomplete, and who is not is failed.
 func unanswered(net *node.Network, dev string, a netip.Addr) bool {
-	return slices.ContainsFunc(net.Neighbours, func(n node.Neighbour) bool { return n.Link == dev && n.Addr == a && n.State == "failed" })
+	return slices.ContainsFunc(net.Neighbours, func(n node.Neighbour) bool {
+		return n.Link == dev && n.Addr == a && (n.State == "failed" || n.State == "incomplete")
+	})
 }
 
 // unansweredBy explains why a node in reach does not answer when the kernel asks for its MAC address.
