@@ -149,6 +149,8 @@ func ownFaults(l *lab.Lab) []fault {
 		{name: "host with a wrong neighbour outside", on: "node1", still: true, mends: "ip neigh del 172.30.0.1 dev br-ex", asks: []faultAsk{q("icmp", "node1", "internet", "172.30.0.1 to "+wrongMAC+", but it is at"), q("tcp", "shop/client", "shop/web-2", "")},
 			breaks: l.Dir + "/enter shop_client ping -q -c1 -W1 203.0.113.10 >/dev/null; ip neigh replace 172.30.0.1 lladdr " + wrongMAC + " dev br-ex nud permanent; " +
 				onNode2(l, forgetsGateway) + "; " + inside(l, "node3", forgetsGateway)},
+		{name: "packet filter of the pod by MAC address", on: "shop/web-2", breaks: "nft 'add table netdev n; add chain netdev n i { type filter hook ingress device eth0 priority 0; }; add rule netdev n i ether saddr 0a:58:0a:f4:02:01 tcp dport 8080 drop'", mends: "nft delete table netdev n",
+			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "ether saddr 0a:58:0a:f4:02:01"), q("udp", "shop/client", "shop/web-2", ""), q("tcp", "shop/web-2", "shop/client", "")}},
 		{name: "pod has the sender's address", on: "shop/web-2", breaks: "ip addr add 10.244.1.6/32 dev eth0", mends: "ip addr del 10.244.1.6/32 dev eth0",
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "itself has 10.244.1.6"), q("icmp", "shop/client", "shop/web-2", "itself has 10.244.1.6"), q("tcp", "shop/web-1", "shop/web-2", "")}},
 		{name: "MTU of the host's own bridge", on: "node1", still: true, breaks: "ip link set br-ex mtu 1280", mends: "ip link set br-ex mtu 1500", asks: []faultAsk{q("icmp", "node1", "internet", "larger than br-ex on node1 lets pass").sized(1400)}},

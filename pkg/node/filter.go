@@ -12,6 +12,7 @@ type FilterPacket struct {
 	Protocol         string // "tcp", "udp", "icmp", "icmpv6"; "arp": Src and Dst are then the sender's and the target's address
 	Src, Dst         netip.Addr
 	SrcPort, DstPort uint16
+	SrcMAC, DstMAC   string // of its frame; empty if that is not known
 	In, Out          string // interfaces; empty if there is none
 	Established      bool   // it belongs to a known connection, else it starts one; of ARP, it is a reply
 

@@ -93,6 +93,8 @@ func TestFilterARP(t *testing.T) {
 	answer := ask
 	answer.Established = true
 	udp := FilterPacket{Protocol: "udp", Src: ask.Src, Dst: ask.Dst, DstPort: 6081, In: "eth0"}
+	framed := udp
+	framed.SrcMAC, framed.DstMAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
 	arp := func(rules string) string {
 		return "table arp f {\n\tchain i {\n\t\ttype filter hook input priority 0; policy accept;\n\t\t" + rules + "\n\t}\n}\n"
 	}
@@ -118,6 +120,11 @@ func TestFilterARP(t *testing.T) {
 		{netdev("ether type arp drop"), ask, FilterDrops},
 		{netdev("ether type arp drop"), udp, FilterPasses},
 		{netdev("meta protocol ip drop"), ask, FilterPasses},
+		{netdev("ether saddr 02:00:00:00:00:01 drop"), udp, FilterUnsure},
+		{netdev("ether saddr 02:00:00:00:00:01 drop"), framed, FilterDrops},
+		{netdev("ether saddr 02:00:00:00:00:02 drop"), framed, FilterPasses},
+		{netdev("ether daddr != 02:00:00:00:00:02 drop"), framed, FilterPasses},
+		{netdev("ether saddr { 02:00:00:00:00:01, 02:00:00:00:00:03 } drop"), framed, FilterDrops},
 		{netdev("meta protocol ip drop"), udp, FilterDrops},
 		{netdev("meta protocol vlan drop"), udp, FilterUnsure},
 		{netdev("arp operation request drop"), udp, FilterPasses},

@@ -179,7 +179,7 @@ func (m *filterMatch) field(word string) comparison {
 			"nfproto": func(word string) tri { return when((word == "ipv6") == p.Dst.Is6()) }, "protocol": m.etherType,
 		}
 	case "ether":
-		key, known = m.next(), map[string]comparison{"type": m.etherType}
+		key, known = m.next(), map[string]comparison{"type": m.etherType, "saddr": macIs(p.SrcMAC), "daddr": macIs(p.DstMAC)}
 	case "arp":
 		if p.Protocol != "arp" {
 			m.and(no)
@@ -438,6 +438,15 @@ func portIs(port uint16) comparison {
 			return maybe
 		}
 		return when(uint64(port) >= from && uint64(port) <= to)
+	}
+}
+
+func macIs(mac string) comparison {
+	return func(word string) tri {
+		if mac == "" || etherAddr(word) == "" { // as a range, or a name
+			return maybe
+		}
+		return when(strings.EqualFold(word, mac))
 	}
 }
 

@@ -393,11 +393,11 @@ func (r *run) atPort(ctx context.Context, at location, logical string, iface *to
 		}
 		if ok && lsp.Parent == "" && slices.Contains(lsp.Addresses, t.Dst.String()) {
 			link = iface.Name
-			if stopped := r.takes(ctx, at.node, link, t, r.replying); stopped != nil {
+			if stopped := r.takes(ctx, at.node, link, t, macText(at.packet, "eth_src"), r.replying); stopped != nil {
 				v.Outcome, v.Because = stopped.Outcome, stopped.Because
 			}
 		}
-		assumed = r.unseen(ctx, at.node, link, lsp, t, r.replying, true)
+		assumed = r.unseen(ctx, at.node, link, lsp, t, macText(at.packet, "eth_src"), r.replying, true)
 	}
 	if need := r.length - ethernetHeader; v.Outcome == journey.Delivered && iface.MTU > 0 && need > iface.MTU {
 		v.Outcome = journey.Dropped

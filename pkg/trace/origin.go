@@ -61,7 +61,7 @@ func (t *tracer) fromPort(ctx context.Context, port *topology.Port, p Packet) (l
 		t.begins(ctx, &start, link)
 		start.unsummed = t.leavesChecksum(ctx, v, link, port, p.tuple())
 	}
-	start.assumed = t.unseen(ctx, v, link, port, p.tuple(), false, false)
+	start.assumed = t.unseen(ctx, v, link, port, p.tuple(), "", false, false)
 	return start, nil
 }
 

@@ -78,8 +78,8 @@ func workloadOf(p *topology.Port) journey.Workload {
 }
 
 // unseen returns what is assumed of the workload behind a link, for a packet, the first of a connection or a reply, that it sends or,
-// with in, receives: all of it if it could not be looked at, or its packet filter; and of the traffic control of the link.
-func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *topology.Port, p packet.Tuple, reply, in bool) []journey.Assumption {
+// with in, receives from a MAC address: all of it if it could not be looked at, or its packet filter; and of the traffic control of the link.
+func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *topology.Port, p packet.Tuple, from string, reply, in bool) []journey.Assumption {
 	objects := []string{port.Label()}
 	w := workload{}
 	if link != "" {
@@ -98,7 +98,7 @@ func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *top
 			assumed = append(assumed, journey.Assumption{Kind: journey.RoutingRules, Objects: objects})
 		}
 	}
-	assumed = append(assumed, t.unsureFilter(ctx, v, link, p, reply, in)...)
+	assumed = append(assumed, t.unsureFilter(ctx, v, link, p, from, reply, in)...)
 	direction, hook := "out", "output"
 	if in {
 		direction, hook = "in", "prerouting"
@@ -117,12 +117,12 @@ func (t *tracer) unseen(ctx context.Context, v *nodeView, link string, port *top
 }
 
 // unsureFilter returns that the packet filter of the workload behind a link is assumed to let a packet pass, if it cannot be told.
-func (t *tracer) unsureFilter(ctx context.Context, v *nodeView, link string, p packet.Tuple, reply, in bool) []journey.Assumption {
+func (t *tracer) unsureFilter(ctx context.Context, v *nodeView, link string, p packet.Tuple, from string, reply, in bool) []journey.Assumption {
 	pod := t.workload(ctx, v, link).pod
 	if pod == nil || pod.Sockets == nil { // all of it is assumed
 		return nil
 	}
-	if did, _ := podFilter(pod, p, reply, in); pod.Firewall != nil && did != node.FilterUnsure {
+	if did, _ := podFilter(pod, p, from, reply, in); pod.Firewall != nil && did != node.FilterUnsure {
 		return nil
 	}
 	return []journey.Assumption{{Kind: journey.Filters, Objects: []string{v.behind(link)}}}
@@ -178,7 +178,7 @@ func (t *tracer) sends(ctx context.Context, v *nodeView, link string, p packet.T
 	if c, stops, _ := policed(w.pod.Network, filterPacket(p, reply), "out"); stops {
 		return v.inWorkload(link, journey.Dropped, c)
 	}
-	if verdict := v.filtered(link, w.pod, p, reply, false); verdict != nil {
+	if verdict := v.filtered(link, w.pod, p, "", reply, false); verdict != nil {
 		return verdict
 	}
 	if c, drops := queueDrops(&w.pod.Link, smallest(p)); drops {
@@ -311,8 +311,8 @@ func (t *tracer) onSwitch(port *topology.Port, a netip.Addr) (known bool, macs [
 	return slices.ContainsFunc(t.graph.NAT, func(n *topology.NAT) bool { return n.ExternalIP == a.String() }), macs
 }
 
-// takes checks whether the workload behind a link would accept a packet. It is nil if it would.
-func (t *tracer) takes(ctx context.Context, v *nodeView, link string, p packet.Tuple, reply bool) *journey.Verdict {
+// takes checks whether the workload behind a link would accept a packet from a MAC address, which may be unknown. It is nil if it would.
+func (t *tracer) takes(ctx context.Context, v *nodeView, link string, p packet.Tuple, from string, reply bool) *journey.Verdict {
 	w := t.workload(ctx, v, link)
 	if verdict := v.has(w, link, p.Dst); verdict != nil || w.pod == nil {
 		return verdict
@@ -320,7 +320,7 @@ func (t *tracer) takes(ctx context.Context, v *nodeView, link string, p packet.T
 	if w.pod.Network.Owns(p.Src) && p.Src != p.Dst { // a packet to itself does not leave it
 		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.SourceHeld, Address: p.Src})
 	}
-	if verdict := v.filtered(link, w.pod, p, reply, true); verdict != nil {
+	if verdict := v.filtered(link, w.pod, p, from, reply, true); verdict != nil {
 		return verdict
 	}
 	if c, stops, _ := policed(w.pod.Network, filterPacket(p, reply), "in"); stops {
@@ -363,8 +363,8 @@ func unreceived(sockets []node.Socket, p packet.Tuple, link string) (c journey.C
 }
 
 // filtered returns the verdict for a packet that the workload's packet filter stops; nil if it passes.
-func (v *nodeView) filtered(link string, pod *node.PodNet, p packet.Tuple, reply, in bool) *journey.Verdict {
-	switch did, by := podFilter(pod, p, reply, in); did {
+func (v *nodeView) filtered(link string, pod *node.PodNet, p packet.Tuple, from string, reply, in bool) *journey.Verdict {
+	switch did, by := podFilter(pod, p, from, reply, in); did {
 	case node.FilterDrops:
 		return v.inWorkload(link, journey.Dropped, journey.Cause{Kind: journey.Filtered, Detail: by})
 	case node.FilterRejects:
@@ -373,11 +373,11 @@ func (v *nodeView) filtered(link string, pod *node.PodNet, p packet.Tuple, reply
 	return nil
 }
 
-// podFilter takes a packet through a workload's packet filter, on its way in or out.
-func podFilter(pod *node.PodNet, p packet.Tuple, reply, in bool) (node.FilterVerdict, string) {
+// podFilter takes a packet through a workload's packet filter, on its way out, or in from a MAC address, which may be unknown.
+func podFilter(pod *node.PodNet, p packet.Tuple, from string, reply, in bool) (node.FilterVerdict, string) {
 	f := filterPacket(p, reply)
 	if in {
-		f.In = pod.Link.Name
+		f.In, f.SrcMAC, f.DstMAC = pod.Link.Name, from, pod.Link.MAC
 		rule, ok := translated(pod, p, "prerouting")
 		if reply || !ok || !rule.Sure {
 			return node.Filter(pod.Firewall, f, "ingress", "prerouting", "input")

@@ -198,7 +198,7 @@ func (r *run) reply(ctx context.Context, forward ending, packet packet.Flow) (en
 		r.begins(ctx, &start, forward.link)
 	}
 	if forward.link != "" {
-		start.assumed = append(start.assumed, r.unsureFilter(ctx, start.node, forward.link, t, true, false)...)
+		start.assumed = append(start.assumed, r.unsureFilter(ctx, start.node, forward.link, t, "", true, false)...)
 	}
 	r.ttl = start.began
 	r.unsummed, r.ct.Judged = nil, false

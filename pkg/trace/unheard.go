@@ -65,7 +65,7 @@ func (g *Ground) unheard(ctx context.Context, places map[netip.Addr]backendPlace
 			return false
 		}
 		p := packet.Tuple{Src: backend.Addr().Next(), Dst: backend.Addr(), Proto: packet.ProtoTCP, SrcPort: 40000, DstPort: backend.Port()}
-		refused := g.takes(ctx, at.node, at.link, p, false)
+		refused := g.takes(ctx, at.node, at.link, p, "", false)
 		if refused == nil || refused.Because.Kind != journey.NobodyListens && refused.Because.Kind != journey.NobodyBehind {
 			return false
 		}

@@ -285,7 +285,7 @@ func (g *Ground) deaf(port *topology.Port, pod *node.PodNet) (journey.Cause, boo
 			continue
 		}
 		for _, proto := range []uint8{packet.ProtoTCP, packet.ProtoUDP, packet.ProtoICMP} {
-			did, why := podFilter(pod, packet.Tuple{Src: own.Next(), Dst: own, Proto: proto, SrcPort: 443, DstPort: 40000}, true, true)
+			did, why := podFilter(pod, packet.Tuple{Src: own.Next(), Dst: own, Proto: proto, SrcPort: 443, DstPort: 40000}, "", true, true)
 			if did != node.FilterDrops {
 				return journey.Cause{}, false
 			}
