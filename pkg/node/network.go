@@ -155,6 +155,10 @@ type Neighbour struct {
 	Since int `json:"since,omitempty"`
 }
 
+// Silent reports whether it has not replied to the kernel's requests for its MAC address: who is asked again and again, as packets
+// for it come, is incomplete, and who is not is failed.
+func (n Neighbour) Silent() bool { return n.State == "failed" || n.State == "incomplete" }
+
 // Link finds an interface by name, nil if not found.
 func (n *Network) Link(name string) *Link {
 	for i := range n.Links {

@@ -289,7 +289,7 @@ func (r *run) asksOutside(n *nodeView, leaf ovs.Leaf) bool {
 func (v *nodeView) silent(ctx context.Context, a netip.Addr) bool {
 	net, err := v.net(ctx)
 	return err == nil && slices.ContainsFunc(net.Neighbours, func(x node.Neighbour) bool {
-		return x.Addr == a && (x.State == "failed" || x.State == "incomplete")
+		return x.Addr == a && x.Silent()
 	})
 }
 

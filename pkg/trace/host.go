@@ -435,12 +435,9 @@ func (h *hostStep) nobodyHas(net *node.Network, link string, a netip.Addr) bool 
 	return !known
 }
 
-// unanswered reports whether a neighbour has not replied to the kernel's requests for its MAC address: who is asked again and again, as
-// packets for it come, is incomplete, and who is not is failed.
+// unanswered reports whether a neighbour has not replied to the kernel's requests for its MAC address.
 func unanswered(net *node.Network, dev string, a netip.Addr) bool {
-	return slices.ContainsFunc(net.Neighbours, func(n node.Neighbour) bool {
-		return n.Link == dev && n.Addr == a && (n.State == "failed" || n.State == "incomplete")
-	})
+	return slices.ContainsFunc(net.Neighbours, func(n node.Neighbour) bool { return n.Link == dev && n.Addr == a && n.Silent() })
 }
 
 // unansweredBy explains why a node in reach does not answer when the kernel asks for its MAC address.
@@ -459,7 +456,7 @@ func (h *hostStep) unansweredBy(ctx context.Context, net *node.Network, dev stri
 // neighbour returns a next hop's MAC address: the kernel's entry, which was heard, else OVN's.
 func (h *hostStep) neighbour(ctx context.Context, net *node.Network, dev string, a netip.Addr) (mac string, heard bool) {
 	for _, n := range net.Neighbours {
-		if n.Link == dev && n.Addr == a && n.MAC != "" && n.State != "failed" && n.State != "incomplete" {
+		if n.Link == dev && n.Addr == a && n.MAC != "" && !n.Silent() {
 			return n.MAC, true
 		}
 	}

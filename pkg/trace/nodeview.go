@@ -252,7 +252,7 @@ func (t *tracer) holder(a netip.Addr) *cluster.Node {
 		if !ok || v.network == nil {
 			continue
 		}
-		if slices.ContainsFunc(v.network.Addresses, func(x node.Address) bool { return x.Prefix.Addr() == a }) {
+		if v.network.Owns(a) {
 			return n
 		}
 	}

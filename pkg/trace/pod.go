@@ -249,7 +249,7 @@ func (t *tracer) nextHop(v *nodeView, link string, pod *node.PodNet, hop netip.A
 	}
 	known, macs := t.onSwitch(port, hop)
 	for _, n := range pod.Network.Neighbours {
-		if n.Link != pod.Link.Name || n.Addr != hop || n.MAC == "" || n.State == "failed" || n.State == "incomplete" || len(macs) == 0 {
+		if n.Link != pod.Link.Name || n.Addr != hop || n.MAC == "" || n.Silent() || len(macs) == 0 {
 			continue
 		}
 		if !slices.ContainsFunc(macs, func(mac string) bool { return strings.EqualFold(mac, n.MAC) }) {
@@ -284,8 +284,7 @@ func (t *tracer) hostReceives(ctx context.Context, v *nodeView, link string, a n
 	if err != nil || mac == "" || !t.netdev(v.Name) {
 		return false
 	}
-	return slices.ContainsFunc(network.Links, func(l node.Link) bool { return l.Name == link && strings.EqualFold(l.MAC, mac) }) &&
-		slices.ContainsFunc(network.Addresses, func(x node.Address) bool { return x.Prefix.Addr() == a })
+	return slices.ContainsFunc(network.Links, func(l node.Link) bool { return l.Name == link && strings.EqualFold(l.MAC, mac) }) && network.Owns(a)
 }
 
 // onSwitch reports whether something on a port's switch may answer for an address, and the MAC addresses of the ports

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/netip"
-	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/node"
@@ -49,7 +48,7 @@ func (v *nodeView) led(link string, pod *node.PodNet, p packet.Tuple, hook strin
 	if protocol := protocolName(p.Proto); protocol != "tcp" && protocol != "udp" {
 		c.Service = rule.To.String()
 	}
-	own := rule.To.IsLoopback() || slices.ContainsFunc(pod.Network.Addresses, func(a node.Address) bool { return a.Prefix.Addr() == rule.To })
+	own := rule.To.IsLoopback() || pod.Network.Owns(rule.To)
 	if !own {
 		c.Kind = journey.SentElsewhere
 		return v.inWorkload(link, journey.Unknown, c)
