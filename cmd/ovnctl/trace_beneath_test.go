@@ -78,8 +78,10 @@ func inside(l *lab.Lab, host, command string) string {
 	return l.Dir + "/enter " + host + " sh -ec '" + command + "'"
 }
 
-// node2Silent keeps all ARP of node2 to itself: answers to others, and what its ovn-controller announces unasked.
-const node2Silent = "nft add table bridge t; nft \"add chain bridge t f { type filter hook forward priority 0; }\"; nft add rule bridge t f iifname node2 ether type arp drop"
+// node2Silent keeps to node2 all that others learn its MAC address from: its ARP, answers and what its ovn-controller announces
+// unasked, and the tunnels' packets, as when a pod sends once more what an earlier fault lost.
+const node2Silent = "nft add table bridge t; nft \"add chain bridge t f { type filter hook forward priority 0; }\"; " +
+	"nft add rule bridge t f iifname node2 ether type arp drop; nft add rule bridge t f iifname node2 udp dport 6081 drop"
 
 func beneathFaults(l *lab.Lab) []fault {
 	web1, _ := l.Topology.Pod("shop/web-1")
