@@ -256,8 +256,7 @@ func (r *run) unanswered(e *ending, src, dst netip.Addr) *journey.Verdict {
 	}
 	if r.linkedToUnderlay(src) {
 		net := e.at.node.network // the host chose the source where no router routed last
-		if net == nil || lastRouter(e.hops) != "" || r.virtual(src) ||
-			net.Owns(src) {
+		if net == nil || lastRouter(e.hops) != "" || r.virtual(src) || net.Owns(src) {
 			return nil
 		}
 		return dropped(journey.Cause{Kind: journey.NobodyAnswers, Place: journey.Outside, Address: src})
