@@ -102,7 +102,7 @@ func (s *scene) within(limit time.Duration, what string, holds func() bool) {
 // settle waits until what was changed in the Northbound is in the flows of every node.
 func (s *scene) settle() {
 	s.Helper()
-	s.sh("central", "ovn-nbctl --timeout=60 --wait=hv sync")
+	s.sh("central", "ovn-nbctl --timeout=%.0f --wait=hv sync", s.Allow(time.Minute).Seconds())
 }
 
 // flows says whether a packet gets through and its answer back.
