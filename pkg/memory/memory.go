@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 var limit atomic.Int64 // 0 for none
@@ -31,6 +32,9 @@ func Left() int64 {
 	if most == math.MaxInt64 {
 		return most
 	}
+	if left := most - counted.bytes.Load(); left > most/4+plenty && time.Since(time.Unix(0, counted.at.Load())) < recent {
+		return left
+	}
 	if left := most - heap(); left > most/4 {
 		return left
 	}
@@ -43,9 +47,20 @@ func Left() int64 {
 	return most - heap()
 }
 
+// counted is what the last count of the heap found, and when.
+var counted struct{ bytes, at atomic.Int64 }
+
+// A count stops all goroutines. As long as so many bytes are left, which nothing reads in so short a time, the last one counts.
+const (
+	plenty = 256 << 20
+	recent = 50 * time.Millisecond
+)
+
 // heap returns the bytes of all objects, and of those that are not collected yet.
 func heap() int64 {
 	var now runtime.MemStats
 	runtime.ReadMemStats(&now)
+	counted.bytes.Store(int64(now.HeapAlloc))
+	counted.at.Store(time.Now().UnixNano())
 	return int64(now.HeapAlloc)
 }

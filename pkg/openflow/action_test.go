@@ -12,6 +12,7 @@ var actionTexts = []struct{ in, out string }{
 	{in: "set_field:0x3/0xff->reg15,set_field:0->reg0,set_field:0a:58:0a:f4:02:01->eth_src"},
 	{in: "set_field:0x200000000000000000000000000/0x200000000000000000000000000->xxreg0"},
 	{in: "set_field:fd98::1->ipv6_src,set_field:192.0.2.0/24->ip_dst,set_field:96/0xf0->tcp_src"},
+	{in: "set_field:ANY->xreg1,set_field:ANY->in_port"},
 	{in: "set_field:3/0x3->nw_ecn,set_field:3->nw_ecn,set_field:::113.106.64.0/::127.255.192.0->ipv6_src"},
 	{in: "move:NXM_NX_REG14[0..14]->NXM_NX_TUN_METADATA0[16..30]"},
 	{in: "push:NXM_OF_IN_PORT[],pop:NXM_NX_REG0[0..15]"},

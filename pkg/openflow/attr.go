@@ -12,6 +12,7 @@ type Attr struct {
 
 	assigned bool // written with "="
 	open     byte // '(' or '{' before List, else 0
+	behind   bool // written right behind the attribute before: {…}{…}, as options of Geneve
 }
 
 // Attrs is a list of attributes, in written order.
@@ -57,7 +58,7 @@ type attrWriter struct {
 
 func (w *attrWriter) list(list Attrs, depth int) {
 	for i, a := range list {
-		if i > 0 {
+		if i > 0 && !a.behind {
 			w.WriteByte(',')
 		}
 		w.attr(a, depth)
@@ -123,16 +124,22 @@ func (c *cursor) attrs(end byte, depth int) (Attrs, error) {
 	if c.done() || c.text[c.pos] == end {
 		return nil, nil
 	}
-	for {
+	for behind := false; ; {
 		a, err := c.attr(depth)
 		if err != nil {
 			return nil, err
 		}
+		a.behind = behind
 		list = append(list, a)
-		if c.done() || c.text[c.pos] != ',' {
+		switch {
+		case !c.done() && c.text[c.pos] == ',':
+			behind = false
+			c.pos++
+		case !c.done() && c.text[c.pos] == '{' && a.open == '{' && a.Rest == "":
+			behind = true
+		default:
 			return list, nil
 		}
-		c.pos++
 	}
 }
 

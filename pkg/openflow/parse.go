@@ -287,6 +287,9 @@ func (w word) subfield(s string) (packet.Subfield, error) {
 	return sub, err
 }
 
+// anyBits stands for a value of which no bit is set. For a port it is a name.
+const anyBits = "ANY"
+
 func (w word) setField() (Action, error) {
 	f, ok := packet.Lookup(w.dst)
 	if !ok {
@@ -295,6 +298,9 @@ func (w word) setField() (Action, error) {
 	set := SetField{Field: f}
 	if w.dst != f.Name {
 		set.Name = w.dst
+	}
+	if w.body == anyBits && f.Format != packet.Port {
+		return set, nil
 	}
 	var err error
 	if set.Value, set.Mask, err = f.ParseValue(w.body); err != nil {
@@ -312,12 +318,13 @@ func within(err error, offset int) error {
 	return err
 }
 
+// load takes the number that the value begins with, as ovs-ofctl does: an address, 10.0.0.9, loads 10.
 func (w word) load() (Action, error) {
 	dst, err := w.subfield(w.dst)
 	if err != nil {
 		return nil, err
 	}
-	v, _, err := dst.Field.ParseValue(w.body)
+	v, _, err := dst.Field.ParseValue(leadingNumber(w.body))
 	if err != nil {
 		return nil, within(err, w.bodyAt)
 	}
@@ -325,6 +332,18 @@ func (w word) load() (Action, error) {
 		return nil, w.fault("value too wide for " + w.dst)
 	}
 	return Load{v, dst}, nil
+}
+
+// leadingNumber returns as much of s as is a number to strtoull(3): hexadecimal after 0x, octal after 0, else decimal.
+func leadingNumber(s string) string {
+	digits, begin := "0123456789", 0
+	switch {
+	case strings.HasPrefix(s, "0x"), strings.HasPrefix(s, "0X"):
+		digits, begin = "0123456789abcdefABCDEF", len("0x")
+	case strings.HasPrefix(s, "0"):
+		digits = "01234567"
+	}
+	return s[:len(s)-len(strings.TrimLeft(s[begin:], digits))]
 }
 
 func (w word) move() (Action, error) {

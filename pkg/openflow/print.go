@@ -66,8 +66,11 @@ func (a SetField) String() string {
 		name = a.Field.Name
 	}
 	value := a.Field.PrintMasked(a.Value, a.Mask)
-	if a.masked {
+	switch {
+	case a.masked:
 		value += "/" + a.Mask.Hex()
+	case a.Mask.IsZero() && a.Field.Format != packet.Port:
+		value = anyBits
 	}
 	return "set_field:" + value + "->" + name
 }

@@ -16,6 +16,9 @@ type Replayed struct {
 	Final  packet.Flow // after all actions, like the reply's "Final flow:"
 	Events []Event
 	Elided bool // lines are missing or extra, so Flow and Final are unreliable
+
+	home  string // see machine
+	stack []saved
 }
 
 // Replay executes the actions in a trace's reply on its initial flow and returns one Replayed per pass.
@@ -38,6 +41,7 @@ func Replay(t *Trace, start *packet.Flow) []*Replayed {
 			r.Parent, r.Event = from.pass, from.event
 			done[from.pass].Events[from.event].Conntrack.Fork = i
 		}
+		r.home, r.stack = from.bridge, from.stack
 		m := machine{flow: from.flow, stack: from.stack, home: from.bridge, step: -1, pass: i, room: room}
 		if p.Flow != nil {
 			m.flow = *p.Flow
@@ -52,6 +56,21 @@ func Replay(t *Trace, start *packet.Flow) []*Replayed {
 		queue = append(queue, m.forks...)
 	}
 	return done
+}
+
+// Again executes a pass that comes after conntrack on another packet: one that the flows do not tell from the first. It keeps the
+// passes that the copies come back in.
+func (r *Replayed) Again(p *packet.Flow) *Replayed {
+	m := machine{flow: *p, stack: r.stack, home: r.home, step: -1, tracked: true, room: maxEvents}
+	m.run(r.Pass.Roots)
+	again := *r
+	again.Start, again.Final, again.Events, again.Elided = *p, m.flow, m.events, m.elided
+	for i, e := range again.Events {
+		if e.Conntrack != nil && i < len(r.Events) && r.Events[i].Conntrack != nil {
+			e.Conntrack.Fork = r.Events[i].Conntrack.Fork
+		}
+	}
+	return &again
 }
 
 // unhide gives a printed flow the tunnel key, which is not printed.

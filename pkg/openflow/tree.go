@@ -170,7 +170,7 @@ func (s *Step) foreignMiss() {
 	case "reg0=0x1":
 		s.Miss = MissController
 	case "reg0=0x2":
-		s.Miss = MissDrop
+		s.Miss, s.MatchText, s.Match = MissDrop, "No match.", nil // its own words, of the first bridge
 	case "reg0=0x3":
 		s.Miss = MissFragment
 	}

@@ -16,6 +16,7 @@ func TestWrittenActions(t *testing.T) {
 		"mod_dl_src=00:00:00:00:00:01": "mod_dl_src:00:00:00:00:00:01",
 		"strip_vlan(),dec_ttl()":       "strip_vlan,dec_ttl()",
 		"set_queue=3":                  "set_queue:3",
+		"load:10.0.0.9->NXM_OF_IP_DST[],load:0x10zz->reg0,load:09->reg1": "load:0xa->NXM_OF_IP_DST[],load:0x10->reg0[],load:0->reg1[]",
 	} {
 		list, err := ParseActions(written)
 		if err != nil {
@@ -39,6 +40,9 @@ func TestWrittenActions(t *testing.T) {
 		} else if got := m.String(); got != printed {
 			t.Errorf("%s is read as %s, want %s", written, got, printed)
 		}
+	}
+	if list, err := ParseActions("load:aa:bb:cc:dd:ee:ff->NXM_OF_ETH_DST[]"); err == nil {
+		t.Errorf("an Ethernet address is loaded: %s", list)
 	}
 	if _, err := ParseMatch("reg3[3..5]=8"); err == nil {
 		t.Error("reg3[3..5]=8 is read: it is too wide")

@@ -1,6 +1,9 @@
 package ovnexpr
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // maxNested bounds nested actions.
 const maxNested = 32
@@ -52,36 +55,38 @@ type signature struct {
 }
 
 // functions are actions with fields as arguments.
-var functions = map[string]signature{
-	"get_arp":          {args: []int{port, 32}, result: -1},
-	"get_nd":           {args: []int{port, 128}, result: -1},
-	"put_arp":          {args: []int{port, 32, 48}, result: -1},
-	"put_nd":           {args: []int{port, 128, 48}, result: -1},
-	"put_fdb":          {args: []int{port, 48}, result: -1},
-	"handle_svc_check": {args: []int{port}, result: -1},
+var functions = sync.OnceValue(func() map[string]signature {
+	return map[string]signature{
+		"get_arp":          {args: []int{port, 32}, result: -1},
+		"get_nd":           {args: []int{port, 128}, result: -1},
+		"put_arp":          {args: []int{port, 32, 48}, result: -1},
+		"put_nd":           {args: []int{port, 128, 48}, result: -1},
+		"put_fdb":          {args: []int{port, 48}, result: -1},
+		"handle_svc_check": {args: []int{port}, result: -1},
 
-	"lookup_arp":     {args: []int{port, 32, 48}, result: 1},
-	"lookup_arp_ip":  {args: []int{port, 32}, result: 1},
-	"lookup_nd":      {args: []int{port, 128, 48}, result: 1},
-	"lookup_nd_ip":   {args: []int{port, 128}, result: 1},
-	"lookup_fdb":     {args: []int{port, 48}, result: 1},
-	"get_fdb":        {args: []int{48}, result: port},
-	"get_remote_fdb": {args: []int{48}, result: port},
+		"lookup_arp":     {args: []int{port, 32, 48}, result: 1},
+		"lookup_arp_ip":  {args: []int{port, 32}, result: 1},
+		"lookup_nd":      {args: []int{port, 128, 48}, result: 1},
+		"lookup_nd_ip":   {args: []int{port, 128}, result: 1},
+		"lookup_fdb":     {args: []int{port, 48}, result: 1},
+		"get_fdb":        {args: []int{48}, result: port},
+		"get_remote_fdb": {args: []int{48}, result: port},
 
-	"dns_lookup":           {result: 1, needs: "udp"},
-	"chk_lb_hairpin":       {result: 1},
-	"chk_lb_hairpin_reply": {result: 1},
-	"check_in_port_sec":    {result: 1},
-	"check_out_port_sec":   {result: 1},
-	"chk_ecmp_nh":          {result: 1},
-	"chk_ecmp_nh_mac":      {result: 1},
-	"chk_lb_aff":           {result: 1},
-	"ct_nw_dst":            {result: 32},
-	"ct_ip6_dst":           {result: 128},
-	"ct_tp_dst":            {result: 16},
-	"ct_proto":             {result: 8},
-	"ct_state_save":        {result: 8},
-}
+		"dns_lookup":           {result: 1, needs: "udp"},
+		"chk_lb_hairpin":       {result: 1},
+		"chk_lb_hairpin_reply": {result: 1},
+		"check_in_port_sec":    {result: 1},
+		"check_out_port_sec":   {result: 1},
+		"chk_ecmp_nh":          {result: 1},
+		"chk_ecmp_nh_mac":      {result: 1},
+		"chk_lb_aff":           {result: 1},
+		"ct_nw_dst":            {result: 32},
+		"ct_ip6_dst":           {result: 128},
+		"ct_tp_dst":            {result: 16},
+		"ct_proto":             {result: 8},
+		"ct_state_save":        {result: 8},
+	}
+})
 
 // special are the other actions without a result. Each reads what follows its name.
 var special map[string]func(l *lexer, name string, at Span) Action
@@ -134,7 +139,7 @@ func (l *lexer) action() Action {
 func (l *lexer) statement(at Span) Action {
 	name := l.tok.text
 	_, isNested := nested[name]
-	f, isFunction := functions[name]
+	f, isFunction := functions()[name]
 	read := special[name]
 	switch {
 	case read != nil:
@@ -208,7 +213,7 @@ func (l *lexer) set(at Span) Action {
 	if l.peek() != "(" {
 		return &Move{to, l.field(), at}
 	}
-	f, ok := functions[name]
+	f, ok := functions()[name]
 	read := assigned[name]
 	switch {
 	case read != nil:

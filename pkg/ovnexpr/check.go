@@ -200,7 +200,7 @@ func (c *checker) nested(a *Nested) {
 }
 
 func (c *checker) call(a *Call) {
-	f := functions[a.Name]
+	f := functions()[a.Name]
 	for i, arg := range a.Args {
 		c.field(arg, f.args[i], false)
 	}

@@ -11,70 +11,51 @@ import (
 // The options that actions take by name: for DHCP, router advertisements and events. ovn-controller refuses an action
 // with an option that it does not know, or with a value of another kind.
 
-// A valueKind is the kind of an option's values: text in quotes or numbers.
-type valueKind uint8
-
-const (
-	numeric valueKind = iota
-	inQuotes
-	either // the releases differ
-)
-
-// An optionSet is the options of one action.
+// An optionSet is the options of one action, by what their values are.
 type optionSet struct {
-	what  string // as ovn-controller calls them
-	kinds map[string]valueKind
+	what    string   // as ovn-controller calls them
+	quoted  []string // text in quotes
+	numbers []string
+	either  string // the releases differ
 }
 
 var (
-	dhcpOptions = optionSet{"DHCPv4 option", kinds(
+	dhcpOptions = optionSet{
+		"DHCPv4 option",
 		[]string{"bootfile_name", "bootfile_name_alt", "domain_name", "domain_search_list", "hostname", "path_prefix", "wpad"},
-		"T1", "T2", "arp_cache_timeout", "broadcast_address", "classless_static_route", "default_ttl", "dns_server", "ethernet_encap",
-		"ip_forward_enable", "lease_time", "log_server", "lpr_server", "ms_classless_static_route", "mtu", "netbios_name_server",
-		"netbios_node_type", "netmask", "next_server", "nis_server", "ntp_server", "offerip", "policy_filter", "router",
-		"router_discovery", "router_solicitation", "server_id", "swap_server", "tcp_keepalive_interval", "tcp_ttl",
-		"tftp_server_address",
-	)}
-	dhcpv6Options = optionSet{"DHCPv6 option", kinds([]string{"bootfile_name", "bootfile_name_alt", "domain_search"}, "dns_server", "ia_addr", "server_id")}
-	raOptions     = optionSet{"IPv6 ND RA option", kinds([]string{"addr_mode", "router_preference", "dnssl", "route_info"}, "mtu", "prefix", "slla", "rdnss")}
-	eventOptions  = optionSet{emptyBackends + " option", kinds([]string{"vip", "protocol", "load_balancer"})}
+		[]string{
+			"T1", "T2", "arp_cache_timeout", "broadcast_address", "classless_static_route", "default_ttl", "dns_server", "ethernet_encap",
+			"ip_forward_enable", "lease_time", "log_server", "lpr_server", "ms_classless_static_route", "mtu", "netbios_name_server",
+			"netbios_node_type", "netmask", "next_server", "nis_server", "ntp_server", "offerip", "policy_filter", "router",
+			"router_discovery", "router_solicitation", "server_id", "swap_server", "tcp_keepalive_interval", "tcp_ttl",
+			"tftp_server_address",
+		},
+		"tftp_server",
+	}
+	dhcpv6Options = optionSet{"DHCPv6 option", []string{"bootfile_name", "bootfile_name_alt", "domain_search"}, []string{"dns_server", "ia_addr", "server_id"}, "fqdn"}
+	raOptions     = optionSet{"IPv6 ND RA option", []string{"addr_mode", "router_preference", "dnssl", "route_info"}, []string{"mtu", "prefix", "slla", "rdnss"}, ""}
+	eventOptions  = optionSet{emptyBackends + " option", []string{"vip", "protocol", "load_balancer"}, nil, ""}
 )
 
 // emptyBackends is the only event.
 const emptyBackends = "empty_lb_backends"
 
-func init() {
-	dhcpOptions.kinds["tftp_server"] = either
-	dhcpv6Options.kinds["fqdn"] = either
-}
-
-func kinds(quoted []string, numbers ...string) map[string]valueKind {
-	m := map[string]valueKind{}
-	for _, name := range quoted {
-		m[name] = inQuotes
-	}
-	for _, name := range numbers {
-		m[name] = numeric
-	}
-	return m
-}
-
 // options checks the names and kinds of options. Text with a template variable is checked when it is expanded.
 func (c *checker) options(s optionSet, list []Parameter) {
 	for _, p := range list {
-		kind, ok := s.kinds[p.Name]
-		if !ok {
+		quoted, number, either := slices.Contains(s.quoted, p.Name), slices.Contains(s.numbers, p.Name), p.Name != "" && p.Name == s.either
+		if !quoted && !number && !either {
 			at := Span{max(0, p.Values.Start-len(p.Name)), p.Values.End}
 			panic(&SyntaxError{Text: c.text, Span: at, unknown: true, Msg: fmt.Sprintf("Syntax error at `%s' expecting %s name.", p.Name, s.what)})
 		}
-		if len(p.Values.Items) == 0 || kind == either {
+		if len(p.Values.Items) == 0 {
 			continue
 		}
 		switch first := p.Values.Items[0].Kind; {
 		case first == Template:
-		case kind == inQuotes && first != String:
+		case quoted && first != String:
 			c.fail(p.Values.Span, "%s %s requires string value.", s.what, p.Name)
-		case kind == numeric && first != Integer:
+		case number && first != Integer:
 			c.fail(p.Values.Span, "%s %s requires numeric value.", s.what, p.Name)
 		}
 	}

@@ -384,7 +384,7 @@ func (f *framer) cut(at int) {
 func (f *framer) take(part []byte, limit int) error {
 	need := len(f.text) + len(part)
 	if need > limit {
-		return fmt.Errorf("reply of more than %d bytes: %w", limit, ErrTooLarge)
+		return fmt.Errorf("a reply of more than %d bytes: %w", limit, ErrNoMemory)
 	}
 	if need > cap(f.text) && len(f.text) > 0 {
 		// The rows of a reply take about as much as its text.

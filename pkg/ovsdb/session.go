@@ -191,6 +191,9 @@ func (s *session) read(ctx context.Context, queries []*Query) (store func(), err
 			return nil, fmt.Errorf("table %s: %w", k.plan.table, err)
 		}
 		columns, sparse := k.plan.known(s.schema)
+		if slices.ContainsFunc(queries[i].Where, named) {
+			columns, sparse = append(columns, sparse...), nil
+		}
 		params = append(params, selectOp(k.plan.table, columns, where))
 		asked = append(asked, k)
 		for _, c := range sparse {
@@ -221,6 +224,12 @@ func (s *session) read(ctx context.Context, queries []*Query) (store func(), err
 		}
 	}
 	return func() { fill(sinks, queries) }, nil
+}
+
+// named reports whether a condition asks for a row by its UUID or name: to read all columns of one row costs the server less than to
+// look for it again for each column that may be empty.
+func named(c Condition) bool {
+	return c.Function == "==" && (c.Column == "_uuid" || c.Column == "name" || c.Column == "logical_port")
 }
 
 func selectOp(table string, columns []string, where []any) map[string]any {

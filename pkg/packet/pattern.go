@@ -111,7 +111,7 @@ var layerBytes = func() (layers [Layers][flowBytes]byte) {
 		switch {
 		case at >= atCTNW && at < atCTProto:
 			layer = 2
-		case at >= atCTTP && at < atEth, at >= atTP && at < atTCPFlags, at >= atNDRes && at < atNSH:
+		case at >= atCTTP && at < atEth, at >= atARP:
 			layer = 3
 		case at >= atNW:
 			layer = 2
