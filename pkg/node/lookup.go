@@ -270,6 +270,20 @@ func (n *Network) NextHops(answer *Route, dst netip.Addr) []NextHop {
 	return hops
 }
 
+// told is the kernel's reply by what was just read of it; false where it has to be asked, for which address it sends from, too.
+func (n *Network) told(q RouteQuery) (*Route, bool) {
+	r, err := n.lookup(q)
+	switch {
+	case err != nil:
+		return nil, false
+	case q.Src.IsValid():
+		r.Src = netip.Addr{} // the kernel does not repeat it
+	case q.Iif == "" && r.Dev != "" && !r.Src.IsValid():
+		return nil, false
+	}
+	return r, true
+}
+
 // answer is the kernel's reply for a packet it sends by a route.
 func (n *Network) answer(q RouteQuery, r Route) *Route {
 	switch r.Type {

@@ -47,7 +47,7 @@ type Host interface {
 	// bridge speaks.
 	Dump(ctx context.Context, bridge string, kind DumpKind) (string, error)
 	// Network is the kernel's view: links, addresses, routes of all tables,
-	// rules, neighbours and the forwarding settings.
+	// rules, neighbours and the forwarding settings. Callers share it and must not change it.
 	Network(ctx context.Context) (*Network, error)
 	// Route asks the kernel where it would send a packet. Blackhole,
 	// unreachable, prohibit and "none" are results, not errors.

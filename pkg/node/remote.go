@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -35,15 +36,58 @@ type RemoteConfig struct {
 type remote struct {
 	RemoteConfig
 	shells *shells
+	ahead  aheads
 	busy   gates
 
 	database, whole gathered // guarded by the gate "gather"
+	network         parsed[*Network]
+	chains          parsed[[]Chain]
 }
 
 // gathered is what one script has read.
 type gathered struct {
 	parts map[string]part
 	err   error
+}
+
+// parsed is what was made of some parts, of which the text is not kept then: with hundreds of nodes that is most of what is held.
+type parsed[T any] struct {
+	value T
+	there bool // guarded by the gate of the same name as the first part
+}
+
+// get parses the parts, once.
+func (p *parsed[T]) get(ctx context.Context, r *remote, names []string, parse func() (T, error)) (T, error) {
+	leave, err := r.busy.enter(ctx, names[0])
+	if err != nil {
+		return p.value, r.fail(err)
+	}
+	defer leave()
+	if p.there {
+		return p.value, nil
+	}
+	value, err := parse()
+	if err == nil {
+		p.value, p.there = value, true
+		r.forget(ctx, names)
+	}
+	return value, err
+}
+
+// forget drops parts that nobody needs as text any more.
+func (r *remote) forget(ctx context.Context, names []string) {
+	leave, err := r.busy.enter(ctx, "gather")
+	if err != nil {
+		return // they stay
+	}
+	defer leave()
+	left := map[string]part{} // others may be reading the old one
+	for name, p := range r.whole.parts {
+		if !slices.Contains(names, name) {
+			left[name] = p
+		}
+	}
+	r.whole.parts = left
 }
 
 // hostnamePattern ensures that a hostname, which comes from a database, is only a name and not, say, an option.
@@ -97,43 +141,51 @@ func DatabaseFirst(h Host) {
 
 // databaseScript reads the node's database.
 const databaseScript = `
-part ` + databasePart + ` $T ${S}ovsdb-client dump -f json "unix:$ovs/db.sock" Open_vSwitch
+part ` + databasePart + ` ${S}ovsdb-client -t "$SECONDS_EACH" dump -f json "unix:$ovs/db.sock" Open_vSwitch
 `
 
-const databasePart = "conf"
+const (
+	databasePart = "conf"
+	networkPart  = "addr" // the first of what the script has of the network
+)
 
 // networkParts read what a namespace has of a network.
 const networkParts = `
-part addr $T ip -N -d -j addr
-part route4 $T ip -4 -N -d -j route show table all
-part route6 $T ip -6 -N -d -j route show table all
-part rule4 $T ip -4 -N -d -j rule
-part rule6 $T ip -6 -N -d -j rule
-part neigh $T ip -N -s -j neigh
-part policies $T ip xfrm policy
-part associations $T ip xfrm state list nokeys
-part tc $T tc -j qdisc
+part ` + networkPart + ` ip -N -d -j addr
+part route4 ip -4 -N -d -j route show table all
+part route6 ip -6 -N -d -j route show table all
+part rule4 ip -4 -N -d -j rule
+part rule6 ip -6 -N -d -j rule
+part neigh ip -N -s -j neigh
+part policies ip xfrm policy
+part associations ip xfrm state list nokeys
+part tc tc -j qdisc
 `
+
+// networkNames are the parts of which a host's network is made.
+var networkNames = []string{networkPart, "route4", "route6", "rule4", "rule6", "neigh", "policies", "associations", "tc", "sysctl"}
+
+// firewallNames are the parts of a host's packet filter.
+var firewallNames = []string{"nft", "legacy-ip", "legacy-ip6"}
 
 // firewallParts read a namespace's packet filter, by nftables and by the old iptables, whose rules nft cannot see.
 const firewallParts = `
 legacy() { # legacy NAMES-FILE SAVE-COMMAND
-	[ -e "$1" ] && grep -q . "$1" || return 0
-	$T "$2" -c
+	[ -e "$1" ] && read -r t <"$1" || return 0
+	exec "$2" -c
 }
-part nft $T nft -a list ruleset
+part nft nft -a list ruleset
 part legacy-ip legacy /proc/net/ip_tables_names iptables-legacy-save
 part legacy-ip6 legacy /proc/net/ip6_tables_names ip6tables-legacy-save
 `
 
-// gatherScript reads the node's state in one go. The database comes last: a
-// server that does not reply takes its time.
+// gatherScript reads the kernel's state in one go.
 const gatherScript = `
 sysctls() { grep -Hs . SYSCTLS; :; }
 ` + networkParts + firewallParts + `
 part sysctl sysctls
-part netns $T ip -j netns list-id
-` + databaseScript
+part netns ip -j netns list-id
+`
 
 // gather runs, once, the script that reads a part.
 func (r *remote) gather(ctx context.Context, name string) (map[string]part, error) {
@@ -142,17 +194,20 @@ func (r *remote) gather(ctx context.Context, name string) (map[string]part, erro
 		return nil, r.fail(err)
 	}
 	defer leave()
-	script, g := gatherScript, &r.whole
-	if name == databasePart && r.DatabaseFirst {
-		script, g = databaseScript, &r.database
-	}
-	if g.parts == nil && g.err == nil {
+	q, g := question{daemons: databaseScript}, &r.database
+	if name != databasePart || !r.DatabaseFirst {
 		var paths []string
 		for _, key := range sysctlKeys {
 			paths = append(paths, "/proc/sys/"+key)
 		}
-		script = strings.Replace(script, "SYSCTLS", strings.Join(paths, " "), 1)
-		g.parts, g.err = r.shells.run(ctx, script, r.Timeout/2, r.Timeout)
+		q.kernel, g = strings.Replace(gatherScript, "SYSCTLS", strings.Join(paths, " "), 1), &r.whole
+	}
+	if g.parts == nil && g.err == nil {
+		g.parts, g.err = r.run(ctx, q, r.Timeout/2, r.Timeout)
+		for name, p := range g.parts {
+			p.out = bytes.Clone(p.out) // of its own, so that some can be dropped
+			g.parts[name] = p
+		}
 		if errors.Is(ctx.Err(), context.Canceled) { // the caller gave up, not the node
 			err := g.err
 			*g = gathered{}
@@ -218,24 +273,7 @@ func (r *remote) Control(ctx context.Context, daemon, command string, args ...st
 	if err := survives(ctx, r, daemon, command, args); err != nil {
 		return "", err
 	}
-	dir := `"$ovs"`
-	if ovnDaemon(daemon) {
-		dir = `"$ovn"`
-	}
-	words := []string{shellQuote(command)}
-	for _, a := range args {
-		words = append(words, shellQuote(a))
-	}
-	p, err := r.ask(ctx, daemon, "control", fmt.Sprintf(`
-control() {
-	s=$(ctl %[1]s %[2]s) || { echo "no control socket in" %[2]s >&2; return 3; }
-	for a in ovs-appctl ovn-appctl; do
-		command -v "$S$a" >/dev/null 2>&1 && { "$S$a" -T "$SECONDS_EACH" -t "$s" "$@"; return; }
-	done
-	return 127
-}
-part control control %[3]s
-`, daemon, dir, strings.Join(words, " ")))
+	p, err := r.ask(ctx, daemon, "control", askControl(daemon, command, args))
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", daemon, err)
 	}
@@ -250,14 +288,36 @@ part control control %[3]s
 	return string(p.out), r.explain(p, "ovs-appctl")
 }
 
-// ask runs a one-part script, one at a time per daemon.
-func (r *remote) ask(ctx context.Context, daemon, name, script string) (part, error) {
+// askControl sends a command to a daemon.
+func askControl(daemon, command string, args []string) question {
+	dir := `"$ovs"`
+	if ovnDaemon(daemon) {
+		dir = `"$ovn"`
+	}
+	words := []string{shellQuote(command)}
+	for _, a := range args {
+		words = append(words, shellQuote(a))
+	}
+	return question{daemons: fmt.Sprintf(`
+control() {
+	s=$(ctl %[1]s %[2]s) || { echo "no control socket in" %[2]s >&2; return 3; }
+	for a in ovs-appctl ovn-appctl; do
+		command -v "$S$a" >/dev/null 2>&1 && exec "$S$a" -T "$SECONDS_EACH" -t "$s" "$@"
+	done
+	return 127
+}
+part control control %[3]s
+`, daemon, dir, strings.Join(words, " "))}
+}
+
+// ask asks a question of one part, one at a time per daemon.
+func (r *remote) ask(ctx context.Context, daemon, name string, q question) (part, error) {
 	leave, err := r.busy.enter(ctx, daemon)
 	if err != nil {
 		return part{}, r.fail(fmt.Errorf("another command is still under way: %w", err))
 	}
 	defer leave()
-	parts, err := r.shells.run(ctx, script, r.Timeout, r.Timeout)
+	parts, err := r.run(ctx, q, r.Timeout, r.Timeout)
 	p, ok := parts[name]
 	if !ok {
 		return part{}, r.unanswered(name, err)
@@ -269,9 +329,7 @@ func (r *remote) Dump(ctx context.Context, bridge string, kind DumpKind) (string
 	if err := checkDump(bridge, kind); err != nil {
 		return "", err
 	}
-	args := ofctlArgs(kind, "")
-	script := fmt.Sprintf("part dump $T ${S}ovs-ofctl %s \"unix:$ovs/\"%s\n", strings.Join(args[:len(args)-1], " "), shellQuote(bridge+".mgmt"))
-	p, err := r.ask(ctx, "ovs-vswitchd", "dump", script)
+	p, err := r.ask(ctx, "ovs-vswitchd", "dump", askDump(bridge, kind))
 	if err == nil {
 		err = r.explain(p, "ovs-ofctl")
 	}
@@ -281,17 +339,25 @@ func (r *remote) Dump(ctx context.Context, bridge string, kind DumpKind) (string
 	return string(p.out), nil
 }
 
+// askDump reads a bridge.
+func askDump(bridge string, kind DumpKind) question {
+	args := ofctlArgs(kind, "")
+	return question{daemons: fmt.Sprintf("part dump ${S}ovs-ofctl -t \"$SECONDS_EACH\" %s \"unix:$ovs/\"%s\n", strings.Join(args[:len(args)-1], " "), shellQuote(bridge+".mgmt"))}
+}
+
 func (r *remote) Network(ctx context.Context) (*Network, error) {
-	n, err := parseNetwork(func(name string) ([]byte, error) { return r.part(ctx, name, "ip") })
-	if err != nil {
-		return nil, err
-	}
-	out, err := r.part(ctx, "sysctl", "sh")
-	if err != nil {
-		return nil, err
-	}
-	n.Sysctl = sysctlsOf(out)
-	return n, nil
+	return r.network.get(ctx, r, networkNames, func() (*Network, error) {
+		n, err := parseNetwork(func(name string) ([]byte, error) { return r.part(ctx, name, "ip") })
+		if err != nil {
+			return nil, err
+		}
+		out, err := r.part(ctx, "sysctl", "sh")
+		if err != nil {
+			return nil, err
+		}
+		n.Sysctl = sysctlsOf(out)
+		return n, nil
+	})
 }
 
 // sysctlsOf parses lines of grep -H, PATH:VALUE.
@@ -308,6 +374,11 @@ func sysctlsOf(text []byte) map[string]string {
 func (r *remote) Route(ctx context.Context, q RouteQuery) (*Route, error) {
 	if err := q.check(); err != nil {
 		return nil, err
+	}
+	if n, err := r.Network(ctx); err == nil {
+		if route, ok := n.told(q); ok {
+			return route, nil
+		}
 	}
 	return remoteRouter{r, ctx, "ip", r.Network}.route(q)
 }
@@ -329,7 +400,7 @@ func (r remoteRouter) route(q RouteQuery) (*Route, error) {
 }
 
 func (r remoteRouter) lookup(q RouteQuery) (*Route, error) {
-	script := "part route $T " + r.ip + " -N -d -j route get " + shellQuote(q.Dst.String())
+	script := "part route " + r.ip + " -N -d -j route get " + shellQuote(q.Dst.String())
 	if q.Src.IsValid() {
 		script += " from " + shellQuote(q.Src.String())
 	}
@@ -339,7 +410,7 @@ func (r remoteRouter) lookup(q RouteQuery) (*Route, error) {
 	if q.Mark != 0 {
 		script += fmt.Sprintf(" mark %d", q.Mark)
 	}
-	p, err := r.ask(r.ctx, "route", "route", script+"\n")
+	p, err := r.ask(r.ctx, "route", "route", question{kernel: script + "\n"})
 	if err != nil {
 		return nil, err
 	}
@@ -388,7 +459,9 @@ func answeredErrno(text string) syscall.Errno {
 }
 
 func (r *remote) Firewall(ctx context.Context) ([]Chain, error) {
-	return parseFirewall(func(name, program string) ([]byte, error) { return r.part(ctx, name, program) })
+	return r.chains.get(ctx, r, firewallNames, func() ([]Chain, error) {
+		return parseFirewall(func(name, program string) ([]byte, error) { return r.part(ctx, name, program) })
+	})
 }
 
 // parseFirewall builds a packet filter from its parts.
@@ -412,14 +485,14 @@ func (r *remote) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	if strings.ContainsRune(path, 0) {
 		return nil, fmt.Errorf("%q is not a path", path)
 	}
-	p, err := r.ask(ctx, "file", "file", fmt.Sprintf(`
+	p, err := r.ask(ctx, "file", "file", question{kernel: fmt.Sprintf(`
 file() {
 	[ -f "$1" ] || { cat "$1" >/dev/null && echo "$1: not a regular file" >&2; return 1; }
 	[ "$(wc -c <"$1")" -le %d ] || { echo "$1: larger than %[1]d bytes" >&2; return 1; }
 	cat "$1"
 }
 part file file %s
-`, maxFile, shellQuote("/"+strings.TrimLeft(path, "/"))))
+`, maxFile, shellQuote("/"+strings.TrimLeft(path, "/")))})
 	if err != nil {
 		return nil, err
 	}

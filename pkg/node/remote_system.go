@@ -14,7 +14,7 @@ import (
 
 // read runs a one-part script that reads something from the node.
 func (r *remote) read(ctx context.Context, name, tool, script string) (string, error) {
-	p, err := r.ask(ctx, "system", name, script)
+	p, err := r.ask(ctx, "system", name, question{kernel: script})
 	if err != nil {
 		return "", err
 	}
@@ -354,7 +354,7 @@ func (r *remote) Features(ctx context.Context, link string) (map[string]bool, er
 	if !validLink(link) {
 		return nil, badName("link", link)
 	}
-	p, err := r.ask(ctx, "system", "features", "part features $T ethtool -k "+shellQuote(link)+"\n")
+	p, err := r.ask(ctx, "system", "features", question{kernel: "part features ethtool -k " + shellQuote(link) + "\n"})
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 	if err != nil {
 		return nil, err
 	}
-	enter := "nsenter --net=" + shellQuote(path)
+	enter := enterNetns(path)
 	ip := enter + " ip"
 	parts, err := r.podParts(ctx, enter)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 	}
 	pod.Network.Sysctl = sysctlsOf(parts["sysctl"].out)
 	pod.route = func(ctx context.Context, q RouteQuery) (*Route, error) {
-		if route, err := pod.Network.lookup(q); err == nil { // what was just read says it as well
+		if route, ok := pod.Network.told(q); ok {
 			return route, nil
 		}
 		return remoteRouter{r, ctx, ip, func(context.Context) (*Network, error) { return pod.Network, nil }}.route(q)
@@ -86,7 +86,7 @@ func socketsOf(parts map[string]part) []Socket {
 
 func (r *remote) Sockets(ctx context.Context) ([]Socket, error) {
 	parts, err := r.shells.run(ctx, `
-part ss $T ss -Hlntu
+part ss ss -Hlntu
 part tcp cat /proc/net/tcp
 part tcp6 cat /proc/net/tcp6
 part udp cat /proc/net/udp
@@ -98,21 +98,33 @@ part udp6 cat /proc/net/udp6
 	return nil, r.fail(cmp.Or(err, unavailable("sockets: /proc/net cannot be read there")))
 }
 
-// podParts asks in the namespace, by one shell that enters it: to enter for each question takes longer than to answer it.
-func (r *remote) podParts(ctx context.Context, enter string) (map[string]part, error) {
-	parts, err := r.shells.run(ctx, "export B SECONDS_EACH\n"+enter+" sh -s <<'INSIDE' || part addr $T "+enter+" ip -N -d -j addr\n"+preamble+networkParts+firewallParts+`
-part ss $T ss -Hlntu
+// askPod asks in the namespace, by one shell that enters it: to enter for each question takes longer than to answer it.
+func askPod(enter string) question {
+	return question{kernel: "export A B SECONDS_EACH\n" + enter + " sh -s <<'INSIDE' || part addr " + enter + " ip -N -d -j addr\n" + preamble + networkParts + firewallParts + `
+features() {
+	while read -r l x; do
+		case $l in *:*) ethtool -k "${l%%:*}" ;; esac
+	done </proc/net/dev
+}
+part ss ss -Hlntu
 [ "$r" = 0 ] || {
 	part tcp cat /proc/net/tcp
 	part tcp6 cat /proc/net/tcp6
 	part udp cat /proc/net/udp
 	part udp6 cat /proc/net/udp6
 }
-part ethtool sh -c 'for l in $(sed -n "s/^ *\([^ :]*\):.*/\1/p" /proc/net/dev); do ethtool -k "$l"; done'
-part sysctl grep -Hs . /proc/sys/`+echoIgnored[0]+` /proc/sys/`+echoIgnored[1]+` /proc/sys/`+defaultTTL+` /proc/sys/`+hopLimit("*")+`
+part ethtool features
+part sysctl grep -Hs . /proc/sys/` + echoIgnored[0] + ` /proc/sys/` + echoIgnored[1] + ` /proc/sys/` + defaultTTL + ` /proc/sys/` + hopLimit("*") + `
 :
 INSIDE
-`, r.Timeout/2, r.Timeout)
+`}
+}
+
+// enterNetns runs a command in a network namespace.
+func enterNetns(path string) string { return "nsenter --net=" + shellQuote(path) }
+
+func (r *remote) podParts(ctx context.Context, enter string) (map[string]part, error) {
+	parts, err := r.run(ctx, askPod(enter), r.Timeout/2, r.Timeout)
 	if err != nil && len(parts) == 0 {
 		return nil, r.fail(err)
 	}
@@ -122,9 +134,23 @@ INSIDE
 // findNetns finds the namespace at the other end of a link by its number: the name that ip(8) gives it, else a
 // process that lsns(8) shows in it.
 func (r *remote) findNetns(ctx context.Context, here *Link) (name, path string, guessed bool, err error) {
+	name, err = r.namedNetns(ctx, here)
+	switch {
+	case err != nil:
+		return "", "", false, err
+	case name != "":
+		return name, namedPath(name), false, nil
+	}
+	return r.findUnnamedNetns(ctx, here)
+}
+
+func namedPath(netns string) string { return "/var/run/netns/" + netns }
+
+// namedNetns returns the name that ip(8) gives the namespace at the other end of a link; empty if it has none.
+func (r *remote) namedNetns(ctx context.Context, here *Link) (string, error) {
 	out, err := r.part(ctx, "netns", "ip")
 	if err != nil {
-		return "", "", false, err
+		return "", err
 	}
 	var named []struct {
 		ID   int `json:"nsid"`
@@ -132,22 +158,22 @@ func (r *remote) findNetns(ctx context.Context, here *Link) (name, path string, 
 	}
 	if len(strings.TrimSpace(string(out))) > 0 {
 		if err := json.Unmarshal(out, &named); err != nil {
-			return "", "", false, r.fail(fmt.Errorf("cannot read what ip printed for netns: %w", err))
+			return "", r.fail(fmt.Errorf("cannot read what ip printed for netns: %w", err))
 		}
 	}
 	for _, ns := range named {
 		if ns.ID == *here.PeerNetns && ns.Name != "" && !strings.ContainsAny(ns.Name, "/\x00") {
-			return ns.Name, "/var/run/netns/" + ns.Name, false, nil
+			return ns.Name, nil
 		}
 	}
-	return r.findUnnamedNetns(ctx, here)
+	return "", nil
 }
 
 // findUnnamedNetns asks lsns for the namespace with that number. Without an lsns that knows numbers (util-linux
 // before 2.32, busybox), it guesses the one whose link is the counterpart of ours: links of other namespaces may
 // have the same indexes.
 func (r *remote) findUnnamedNetns(ctx context.Context, here *Link) (name, path string, guessed bool, err error) {
-	p, err := r.ask(ctx, "netns", "seen", strings.ReplaceAll(`
+	p, err := r.ask(ctx, "netns", "seen", question{kernel: strings.ReplaceAll(`
 seen() {
 	if ids=$(lsns -n -r -t net -o NETNSID,PID 2>/dev/null); then
 		printf '%s\n' "$ids" | while read -r id pid; do
@@ -164,7 +190,7 @@ seen() {
 	done
 }
 part seen seen
-`, "WANTED", strconv.Itoa(*here.PeerNetns)))
+`, "WANTED", strconv.Itoa(*here.PeerNetns))})
 	if err == nil {
 		err = r.explain(p, "nsenter or ip")
 	}

@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strconv"
 	"strings"
 )
@@ -65,17 +66,20 @@ type part struct {
 const snapPrefix = "/snap/bin/microovn."
 
 // preamble defines what the scripts use. $S stands before the names of the daemons' programs. part NAME COMMAND… runs a
-// command and frames its output, exit status and stderr. A script is a function, read before anything runs: no command can consume the rest of it.
+// command and frames its output, exit status and stderr, by the name after $A; ended NAME is a frame without a command. A script
+// is a function, read before anything runs: no command can consume the rest of it. What asks a daemon or a disk has a time limit of its
+// own, $T or an option; what asks the kernel's network has that of the whole script alone: timeout(1) takes longer than the answer.
 var preamble = strings.NewReplacer("OVSDIRS", strings.Join(OVSRunDirs, " "), "OVNDIRS", strings.Join(OVNRunDirs, " "), "SNAP", snapPrefix).Replace(`
 PATH=${P0:=$PATH}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin; LC_ALL=C; export PATH LC_ALL
 T=; command -v timeout >/dev/null 2>&1 && T="timeout $SECONDS_EACH"
 S=; command -v ovs-appctl >/dev/null 2>&1 || { [ -x SNAPovs-appctl ] && S=SNAP; }
 part() {
-	n=$1; shift
+	n=$A$1; shift
 	printf '%s begin %s\n' "$B" "$n"
 	{ e=$("$@" 2>&1 1>&3 </dev/null); r=$?; } 3>&1
 	printf '\n%s said %s %s\n%s\n%s end %s\n' "$B" "$n" "$r" "$e" "$B" "$n"
 }
+ended() { printf '%s begin %s\n\n%s said %s 0\n\n%s end %s\n' "$B" "$A$1" "$B" "$A$1" "$B" "$A$1"; }
 absent() { echo "$1" >&2; return 127; }
 rundir() { # the first directory with one of the files: rundir FILE DIR…
 	f=$1; shift
@@ -129,13 +133,29 @@ func parseParts(b []byte, boundary string) map[string]part {
 	}
 }
 
-// A bounded buffer keeps the first bytes written to it and reports if there were more. It embeds no bytes.Buffer:
-// io.Copy would use its ReadFrom.
+// A bounded buffer keeps the first bytes written to it and reports if there were more. It embeds no bytes.Buffer, whose ReadFrom
+// io.Copy would use.
 type bounded struct {
 	kept  []byte
 	limit int
 	over  bool
 	full  func()
+}
+
+// ReadFrom is Write for io.Copy, whose own buffer is 32 KiB for as long as a shell is open.
+func (b *bounded) ReadFrom(r io.Reader) (int64, error) {
+	var total int64
+	for chunk := make([]byte, 512); ; {
+		n, err := r.Read(chunk)
+		_, _ = b.Write(chunk[:n]) // never fails
+		total += int64(n)
+		switch {
+		case err == io.EOF:
+			return total, nil
+		case err != nil:
+			return total, err
+		}
+	}
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
