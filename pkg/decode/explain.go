@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
@@ -13,13 +14,13 @@ import (
 // Page("LOCAL_OUTPUT"), Page("reg14"). about is "stage", "table" or "register"; both are empty for unknown names.
 func Page(name string) (text, about string) {
 	lower := strings.ToLower(name)
-	if about, ok := registers[lower]; ok {
+	if about, ok := registers()[lower]; ok {
 		return registerPage(lower, about), "register"
 	}
 	if table := release.PhysicalTable(strings.ToUpper(name)); table.Explain() != "" {
 		return tablePage(table), "table"
 	}
-	if words := stageWords[lower]; words != "" {
+	if words := stageWords()[lower]; words != "" {
 		return stagesPage(lower, words), "stage"
 	}
 	if _, _, ok := stageOf(lower); ok && explainStage(lower) != lower {
@@ -31,7 +32,7 @@ func Page(name string) (text, about string) {
 // Topics returns the names that Page knows, sorted. Stages of either pipeline and any release are listed without
 // direction: ls_acl for ls_in_acl, ls_out_acl and ls_in_acl_eval.
 func Topics() []string {
-	names := slices.Concat(slices.Collect(maps.Keys(registers)), slices.Collect(maps.Keys(stageWords)))
+	names := slices.Concat(slices.Collect(maps.Keys(registers())), slices.Collect(maps.Keys(stageWords())))
 	for table := range release.PhysicalWords {
 		names = append(names, string(table))
 	}
@@ -42,7 +43,7 @@ func Topics() []string {
 // Stages returns names of stages, of either pipeline and any release, and of the tables that ovn-controller fills itself, sorted.
 func Stages() []string {
 	var names []string
-	for name := range stageWords {
+	for name := range stageWords() {
 		of, rest, _ := strings.Cut(name, "_")
 		names = append(names, of+"_in_"+rest, of+"_out_"+rest)
 	}
@@ -134,27 +135,29 @@ type register struct {
 	text  string
 }
 
-var registers = map[string]register{
-	"metadata": {"the logical switch or router that the packet is in", `Datapath_Binding.tunnel_key of the Southbound, and the VNI of Geneve.`},
-	"reg10":    {"OVN's flags, one bit each", `ovn-northd sets them by name: flags.loopback = 1.`},
-	"reg11":    {"conntrack zone for DNAT of the router", `ovn-controller numbers the zones of its own chassis.`},
-	"reg12":    {"conntrack zone for SNAT of the router", `ovn-controller numbers the zones of its own chassis.`},
-	"reg13": {"conntrack zone of the logical port", `ovn-controller numbers the zones of its own chassis. Since 24.03 the upper half holds
+var registers = sync.OnceValue(func() map[string]register {
+	return map[string]register{
+		"metadata": {"the logical switch or router that the packet is in", `Datapath_Binding.tunnel_key of the Southbound, and the VNI of Geneve.`},
+		"reg10":    {"OVN's flags, one bit each", `ovn-northd sets them by name: flags.loopback = 1.`},
+		"reg11":    {"conntrack zone for DNAT of the router", `ovn-controller numbers the zones of its own chassis.`},
+		"reg12":    {"conntrack zone for SNAT of the router", `ovn-controller numbers the zones of its own chassis.`},
+		"reg13": {"conntrack zone of the logical port", `ovn-controller numbers the zones of its own chassis. Since 24.03 the upper half holds
 the tunnel endpoint of this chassis that the port uses (encap).`},
-	"reg14": {"logical port that the packet came in by", `Port_Binding.tunnel_key of the Southbound, in the datapath of metadata.
+		"reg14": {"logical port that the packet came in by", `Port_Binding.tunnel_key of the Southbound, in the datapath of metadata.
 OVN calls it inport.`},
-	"reg15": {"logical port that the packet goes out by", `Port_Binding.tunnel_key of the Southbound, in the datapath of metadata;
+		"reg15": {"logical port that the packet goes out by", `Port_Binding.tunnel_key of the Southbound, in the datapath of metadata;
 from 32768 on Multicast_Group.tunnel_key. OVN calls it outport.`},
-	"tun_id": {"VNI of a tunnel: the logical switch or router", `With Geneve it is metadata. With VXLAN the lower 12 bits of the VNI are the datapath, the
+		"tun_id": {"VNI of a tunnel: the logical switch or router", `With Geneve it is metadata. With VXLAN the lower 12 bits of the VNI are the datapath, the
 upper 12 the port that the packet goes out by.`},
-	"tun_metadata0": {"OVN's option of Geneve: logical ports", `Class 0x102, type 0x80: 15 bits for the logical port that the packet came in by, 16 bits
+		"tun_metadata0": {"OVN's option of Geneve: logical ports", `Class 0x102, type 0x80: 15 bits for the logical port that the packet came in by, 16 bits
 for the port or multicast group that it goes out by. 0x10003 is from port 1 to port 3, in
 the datapath of the VNI.`},
-	"ct_mark":  {"what OVN remembers of a connection", `Up to 22.03 blocked, natted and the next two are in ct_label.`},
-	"ct_label": {"what more OVN remembers of a connection", `ecmp_reply_eth is a MAC address, acl_label and acl_id the numbers of an ACL.`},
-	"ct_zone": {"the conntrack zone that a connection is in", `The same connection may be in several, with a state in each. ovn-controller gives
+		"ct_mark":  {"what OVN remembers of a connection", `Up to 22.03 blocked, natted and the next two are in ct_label.`},
+		"ct_label": {"what more OVN remembers of a connection", `ecmp_reply_eth is a MAC address, acl_label and acl_id the numbers of an ACL.`},
+		"ct_zone": {"the conntrack zone that a connection is in", `The same connection may be in several, with a state in each. ovn-controller gives
 zones their numbers, each chassis its own: ovn-appctl -t ovn-controller ct-zone-list.`},
-}
+	}
+})
 
 func registerPage(name string, r register) string {
 	var b strings.Builder

@@ -238,21 +238,31 @@ func (o *Objects) read(ctx context.Context, places []place) {
 	}
 }
 
-// prefetch reads the objects of many flows at once, to save a round trip each.
+// A Hint is what a logical flow says of the row that it was made for, in its external_ids: stage-name and stage-hint.
+type Hint struct{ Stage, Prefix string }
+
 func (o *Objects) prefetch(ctx context.Context, evidence []Evidence) {
+	var hints []Hint
+	for _, e := range evidence {
+		if len(e.Rows) > 0 {
+			ids := e.Rows[0].ExternalIDs
+			hints = append(hints, Hint{ids["stage-name"], ids["stage-hint"]})
+		}
+	}
+	o.Prefetch(ctx, hints)
+}
+
+// Prefetch reads the objects of many flows at once, to save a round trip each.
+func (o *Objects) Prefetch(ctx context.Context, hints []Hint) {
 	if o == nil || o.reader == nil {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	stages := map[string][]uint32{}
-	for _, e := range evidence {
-		if len(e.Rows) == 0 {
-			continue
-		}
-		ids := e.Rows[0].ExternalIDs
-		if prefix, ok := parseHint(ids["stage-hint"]); ok {
-			stages[ids["stage-name"]] = append(stages[ids["stage-name"]], prefix)
+	for _, h := range hints {
+		if prefix, ok := parseHint(h.Prefix); ok {
+			stages[h.Stage] = append(stages[h.Stage], prefix)
 		}
 	}
 	if len(stages) == 0 {

@@ -75,10 +75,26 @@ func Compare(desired, installed []openflow.FlowEntry) []Pair {
 		all = append(all, *p)
 	}
 	reshape(all)
-	slices.SortFunc(all, func(a, b Pair) int {
-		x, y := a.Any(), b.Any()
-		return cmp.Or(cmp.Compare(x.Table.Number, y.Table.Number), cmp.Compare(y.Priority, x.Priority), strings.Compare(x.Match.String(), y.Match.String()))
+	return sorted(all)
+}
+
+// sorted orders pairs by table, falling priority and match.
+func sorted(all []Pair) []Pair {
+	type keyed struct {
+		Pair
+		place
+	}
+	list := make([]keyed, 0, len(all))
+	for _, p := range all {
+		f := p.Any()
+		list = append(list, keyed{p, place{f.Table.Number, f.Priority, f.Match.String()}}) // once: to write a match takes longer than the rest
+	}
+	slices.SortFunc(list, func(a, b keyed) int {
+		return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(b.priority, a.priority), strings.Compare(a.match, b.match))
 	})
+	for i := range list {
+		all[i] = list[i].Pair
+	}
 	return all
 }
 

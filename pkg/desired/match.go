@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
@@ -120,8 +121,19 @@ func (m *match) key() string {
 	return b.String()
 }
 
-// order are the fields of OVN's matches in ovs-ofctl's order; the empty name stands for the keyword.
-var order = []string{
+// order are the fields of OVN's matches in ovs-ofctl's order; nil stands for the keyword.
+var order = sync.OnceValue(func() (fields []*packet.Field) {
+	for _, name := range orderedNames {
+		if name == "" {
+			fields = append(fields, nil)
+			continue
+		}
+		fields = append(fields, packet.MustField(name))
+	}
+	return fields
+})
+
+var orderedNames = []string{
 	"pkt_mark", "conj_id", "ct_state", "ct_zone", "ct_mark", "ct_label", "ct_nw_src", "ct_nw_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst", "",
 	"reg0", "reg1", "reg2", "reg3", "reg4", "reg5", "reg6", "reg7", "reg8", "reg9", "reg10", "reg11", "reg12", "reg13", "reg14", "reg15",
 	"metadata", "vlan_tci", "eth_src", "eth_dst", "eth_type", "ip_src", "ip_dst", "ipv6_src", "ipv6_dst", "ipv6_label",
@@ -134,21 +146,20 @@ var order = []string{
 func (m *match) openflow() (openflow.Match, error) {
 	keyword, inKeyword := m.keyword()
 	var b []byte
-	for _, name := range order {
-		if name == "" {
+	for _, f := range order() {
+		if f == nil {
 			if keyword != "" {
 				b = append(append(b, keyword...), ',')
 			}
 			continue
 		}
-		f := packet.MustField(name)
-		value, mask := m.value.Get(f), m.mask.Get(f)
-		register := strings.HasPrefix(name, "reg")
-		if mask.IsZero() || !register && !slices.Contains(m.fields, f) || slices.Contains(inKeyword, name) {
+		mask := m.mask.Get(f)
+		if mask.IsZero() || !strings.HasPrefix(f.Name, "reg") && !slices.Contains(m.fields, f) || slices.Contains(inKeyword, f) {
 			continue
 		}
+		value := m.value.Get(f)
 		switch {
-		case name == "vlan_tci":
+		case f.Name == "vlan_tci":
 			b = appendVLAN(b, f, value, mask)
 		default:
 			b = f.AppendMatch(append(append(b, f.Label()...), '='), value, mask)
@@ -177,17 +188,18 @@ func appendVLAN(b []byte, f *packet.Field, value, mask packet.Value) []byte {
 	return b
 }
 
+var ethTypeField, protocolField = packet.MustField("eth_type"), packet.MustField("nw_proto")
+
 // keyword is the word for the packet type that the match requires, with the fields that it stands for.
-func (m *match) keyword() (word string, fields []string) {
-	eth, proto := packet.MustField("eth_type"), packet.MustField("nw_proto")
-	if m.mask.Get(eth) != eth.Mask() {
+func (m *match) keyword() (word string, fields []*packet.Field) {
+	if m.mask.Get(ethTypeField) != ethTypeField.Mask() {
 		return "", nil
 	}
-	exact := m.mask.Get(proto) == proto.Mask() && slices.Contains(m.fields, proto)
-	if k, ok := packet.KeywordOf(m.value.Get(eth).Lo, m.value.Get(proto).Lo, exact); ok {
-		fields = []string{"eth_type"}
+	exact := m.mask.Get(protocolField) == protocolField.Mask() && slices.Contains(m.fields, protocolField)
+	if k, ok := packet.KeywordOf(m.value.Get(ethTypeField).Lo, m.value.Get(protocolField).Lo, exact); ok {
+		fields = []*packet.Field{ethTypeField}
 		if k.Proto != 0 {
-			fields = append(fields, "nw_proto")
+			fields = append(fields, protocolField)
 		}
 		return k.Name, fields
 	}

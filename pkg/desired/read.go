@@ -2,9 +2,12 @@ package desired
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -113,39 +116,65 @@ type Problem struct {
 	Err error
 }
 
-// All compiles logical flows for all their datapaths that the chassis has.
+// All compiles logical flows for all their datapaths that the chassis has, on all processors.
 func (c *Chassis) All(l *LogicalFlows) (flows []openflow.FlowEntry, problems []Problem) {
 	byUUID := make(map[ovsdb.UUID]*Datapath, len(c.Datapaths))
 	for _, d := range c.Datapaths {
 		byUUID[d.UUID] = d
 	}
-	for _, row := range l.Rows {
-		of := row.LogicalDatapath
-		if group := row.LogicalDPGroup.Get(); group != "" {
-			of = append(slices.Clone(of), l.members[group]...)
-		}
-		var parsed *Flow
-		for _, id := range of {
-			d := byUUID[id]
-			if d == nil {
-				continue
+	type compiled struct {
+		flows    []openflow.FlowEntry
+		problems []Problem
+	}
+	const atOnce = 64
+	var parts []*compiled
+	var compiling errgroup.Group
+	compiling.SetLimit(runtime.GOMAXPROCS(0))
+	for rows := range slices.Chunk(l.Rows, atOnce) {
+		p := &compiled{}
+		parts = append(parts, p)
+		compiling.Go(func() error {
+			for _, row := range rows {
+				made, err := c.row(row, l, byUUID)
+				p.flows = append(p.flows, made...)
+				if err != nil {
+					p.problems = append(p.problems, Problem{row, err})
+				}
 			}
-			var err error
-			if parsed == nil {
-				parsed, err = c.Parse(row)
-			}
-			var made []openflow.FlowEntry
-			if err == nil {
-				made, err = c.Flows(parsed, d)
-			}
-			if err != nil {
-				problems = append(problems, Problem{row, err})
-				break
-			}
-			flows = append(flows, made...)
-		}
+			return nil
+		})
+	}
+	_ = compiling.Wait() // none returns an error
+	for _, p := range parts {
+		flows, problems = append(flows, p.flows...), append(problems, p.problems...)
 	}
 	return flows, problems
+}
+
+// row compiles a logical flow for its datapaths, up to the first for which it cannot.
+func (c *Chassis) row(row sb.LogicalFlow, l *LogicalFlows, datapaths map[ovsdb.UUID]*Datapath) (flows []openflow.FlowEntry, err error) {
+	of := row.LogicalDatapath
+	if group := row.LogicalDPGroup.Get(); group != "" {
+		of = append(slices.Clone(of), l.members[group]...)
+	}
+	var parsed *Flow
+	for _, id := range of {
+		d := datapaths[id]
+		if d == nil {
+			continue
+		}
+		if parsed == nil {
+			if parsed, err = c.Parse(row); err != nil {
+				return flows, err
+			}
+		}
+		made, err := c.Flows(parsed, d)
+		if err != nil {
+			return flows, err
+		}
+		flows = append(flows, made...)
+	}
+	return flows, nil
 }
 
 // Verified reports whether what this package compiles was compared with an ovn-controller of a release. Others may

@@ -256,7 +256,7 @@ func (n *Network) view(ctx context.Context, t Table) (*view, error) {
 		return v, nil
 	}
 	if n.inFile() {
-		if err := n.Preload(ctx, nil); err != nil {
+		if err := n.Preload(ctx, nil, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -116,7 +116,7 @@ func TestConcurrent(t *testing.T) {
 	for i := range answers {
 		wait.Go(func() {
 			if i == 3 {
-				if err := n.Preload(t.Context(), nil); err != nil {
+				if err := n.Preload(t.Context(), nil, nil); err != nil {
 					t.Error(err)
 				}
 			}

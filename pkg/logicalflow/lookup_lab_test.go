@@ -38,7 +38,7 @@ func TestLookup(t *testing.T) {
 			t.Fatal(err)
 		}
 		steps := 0
-		if err := n.Preload(t.Context(), func(done, total int) { steps = total - done }); err != nil || steps != 0 {
+		if err := n.Preload(t.Context(), func(done, total int) { steps = total - done }, nil); err != nil || steps != 0 {
 			t.Fatal(steps, err)
 		}
 		compare(t, n, db, 1000)

@@ -11,18 +11,19 @@ import (
 
 // Preload reads everything that decides which flows packets hit, in all datapaths, for queries about packets between
 // many places: one by one, each datapath would need a request that makes the server scan every flow. It reads in pieces
-// and calls progress, which may be nil, after each. What was already read is not read again.
-func (n *Network) Preload(ctx context.Context, progress func(done, total int)) error {
+// and calls progress, which may be nil, after each. What was already read is not read again. See, which may be nil, sees each flow
+// once, in no order, with whether the flow means conntrack's view of a connection; it must not keep it.
+func (n *Network) Preload(ctx context.Context, progress func(done, total int), see func(f *sb.LogicalFlowRule, translated bool)) error {
 	n.all.mu.Lock()
 	defer n.all.mu.Unlock()
-	if n.all.done {
+	if n.all.done && see == nil {
 		return nil
 	}
 	steps := []func(context.Context) error{n.preloadDatapaths, n.preloadSets}
 	if n.inFile() {
-		steps = append(steps, func(ctx context.Context) error { return n.preloadFlows(ctx, 0, maxTables) })
+		steps = append(steps, func(ctx context.Context) error { return n.preloadFlows(ctx, see, 0, maxTables) })
 	} else {
-		steps = append(steps, n.tableByTable()...)
+		steps = append(steps, n.tableByTable(see)...)
 	}
 	for i, step := range steps {
 		if err := step(ctx); err != nil {
@@ -37,15 +38,15 @@ func (n *Network) Preload(ctx context.Context, progress func(done, total int)) e
 }
 
 // tableByTable returns steps to read all flows from a server.
-func (n *Network) tableByTable() []func(context.Context) error {
+func (n *Network) tableByTable(see func(*sb.LogicalFlowRule, bool)) []func(context.Context) error {
 	var steps []func(context.Context) error
 	for table := range lastTable {
 		steps = append(steps, func(ctx context.Context) error {
-			return n.preloadFlows(ctx, table, table+1, ovsdb.Where("table_id", "==", table))
+			return n.preloadFlows(ctx, see, table, table+1, ovsdb.Where("table_id", "==", table))
 		})
 	}
 	return append(steps, func(ctx context.Context) error {
-		return n.preloadFlows(ctx, lastTable, maxTables, ovsdb.Where("table_id", ">=", lastTable))
+		return n.preloadFlows(ctx, see, lastTable, maxTables, ovsdb.Where("table_id", ">=", lastTable))
 	})
 }
 
@@ -145,7 +146,7 @@ func (n *Network) preloadSets(ctx context.Context) error {
 	of := map[string][]string{}
 	for _, row := range groups {
 		for _, p := range row.Ports {
-			of[p] = append(of[p], groupName(row.Name))
+			of[p] = append(of[p], GroupName(row.Name))
 		}
 	}
 	n.ports.Range(func(name, _ any) bool {
@@ -156,12 +157,12 @@ func (n *Network) preloadSets(ctx context.Context) error {
 }
 
 // preloadFlows reads missing flows of tables [from, to), for all owners.
-func (n *Network) preloadFlows(ctx context.Context, from, to int, where ...ovsdb.Condition) error {
+func (n *Network) preloadFlows(ctx context.Context, see func(*sb.LogicalFlowRule, bool), from, to int, where ...ovsdb.Condition) error {
 	translated, err := n.translatedFlows(ctx)
 	if err != nil {
 		return err
 	}
-	rows, err := ovsdb.Find[sb.LogicalFlowOwned](ctx, n.db, where...)
+	rows, err := n.ownedFlows(ctx, see, translated, where)
 	if err != nil {
 		return err
 	}
@@ -179,6 +180,20 @@ func (n *Network) preloadFlows(ctx context.Context, from, to int, where ...ovsdb
 		o.mu.Unlock()
 	}
 	return nil
+}
+
+// ownedFlows reads flows, with their actions only if somebody is to see them.
+func (n *Network) ownedFlows(ctx context.Context, see func(*sb.LogicalFlowRule, bool), translated map[ovsdb.UUID]bool, where []ovsdb.Condition) ([]sb.LogicalFlowOwned, error) {
+	if see == nil {
+		return ovsdb.Find[sb.LogicalFlowOwned](ctx, n.db, where...)
+	}
+	rules, err := ovsdb.Find[sb.LogicalFlowRule](ctx, n.db, where...)
+	rows := make([]sb.LogicalFlowOwned, len(rules))
+	for i := range rules {
+		see(&rules[i], translated[rules[i].UUID])
+		rows[i] = rules[i].LogicalFlowOwned
+	}
+	return rows, err
 }
 
 // allOwners returns all datapaths' owners, each once.

@@ -20,8 +20,8 @@ func (n *Network) addressSet(ctx context.Context, name string) (*ovnexpr.Address
 	})
 }
 
-// groupName is a port group's name in matches: a row KEY_NAME holds its ports in the datapath with that key.
-func groupName(row string) string {
+// GroupName is a port group's name in matches: a row KEY_NAME holds its ports in the datapath with that key.
+func GroupName(row string) string {
 	if _, name, ok := strings.Cut(row, "_"); ok {
 		return name
 	}
@@ -34,7 +34,7 @@ func (n *Network) groupsOf(ctx context.Context, port string) ([]string, error) {
 		rows, err := ovsdb.Find[sb.PortGroupName](ctx, n.db, ovsdb.Where("ports", "includes", []string{port}))
 		var names []string
 		for _, row := range rows {
-			names = append(names, groupName(row.Name))
+			names = append(names, GroupName(row.Name))
 		}
 		return names, err
 	})

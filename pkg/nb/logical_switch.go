@@ -36,9 +36,9 @@ type LogicalSwitchContents struct {
 // LogicalSwitchPort is a row of Logical_Switch_Port, ovn-nb(5): a port of a switch.
 type LogicalSwitchPort struct {
 	LogicalSwitchPortBrief
-	HAChassisGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"ha_chassis_group"` // HA_Chassis_Group
-	HealthChecks   ovsdb.Set[ovsdb.UUID] `ovsdb:"health_checks"`    // Logical_Switch_Port_Health_Check
-	MirrorRules    ovsdb.Set[ovsdb.UUID] `ovsdb:"mirror_rules"`     // Mirror
+	HAChassisGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"ha_chassis_group,sparse"` // HA_Chassis_Group
+	HealthChecks   ovsdb.Set[ovsdb.UUID] `ovsdb:"health_checks"`           // Logical_Switch_Port_Health_Check
+	MirrorRules    ovsdb.Set[ovsdb.UUID] `ovsdb:"mirror_rules,sparse"`     // Mirror
 	Tag            ovsdb.Set[int]        `ovsdb:"tag"`
 	TagRequest     ovsdb.Set[int]        `ovsdb:"tag_request"`
 }

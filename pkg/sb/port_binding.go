@@ -5,14 +5,14 @@ import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 // PortBinding is a row of Port_Binding, ovn-sb(5): a logical port and where it is.
 type PortBinding struct {
 	PortBindingBrief
-	AdditionalEncap ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_encap"` // Encap
-	Encap           ovsdb.Set[ovsdb.UUID] `ovsdb:"encap"`            // Encap
-	MirrorPort      ovsdb.Set[string]     `ovsdb:"mirror_port"`
-	MirrorRules     ovsdb.Set[ovsdb.UUID] `ovsdb:"mirror_rules"` // Mirror
-	NATAddresses    ovsdb.Set[string]     `ovsdb:"nat_addresses"`
-	ParentPort      ovsdb.Set[string]     `ovsdb:"parent_port"`
+	AdditionalEncap ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_encap,sparse"` // Encap
+	Encap           ovsdb.Set[ovsdb.UUID] `ovsdb:"encap,sparse"`            // Encap
+	MirrorPort      ovsdb.Set[string]     `ovsdb:"mirror_port,sparse"`
+	MirrorRules     ovsdb.Set[ovsdb.UUID] `ovsdb:"mirror_rules,sparse"` // Mirror
+	NATAddresses    ovsdb.Set[string]     `ovsdb:"nat_addresses,sparse"`
+	ParentPort      ovsdb.Set[string]     `ovsdb:"parent_port,sparse"`
 	PortSecurity    ovsdb.Set[string]     `ovsdb:"port_security"`
-	VirtualParent   ovsdb.Set[string]     `ovsdb:"virtual_parent"`
+	VirtualParent   ovsdb.Set[string]     `ovsdb:"virtual_parent,sparse"`
 	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
 }
 
@@ -20,9 +20,9 @@ type PortBinding struct {
 type PortBindingBrief struct {
 	PortBindingWorkload
 	Type           string                `ovsdb:"type"`
-	GatewayChassis ovsdb.Set[ovsdb.UUID] `ovsdb:"gateway_chassis"`  // Gateway_Chassis
-	HAChassisGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"ha_chassis_group"` // HA_Chassis_Group
-	Tag            ovsdb.Set[int]        `ovsdb:"tag"`
+	GatewayChassis ovsdb.Set[ovsdb.UUID] `ovsdb:"gateway_chassis,sparse"`  // Gateway_Chassis
+	HAChassisGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"ha_chassis_group,sparse"` // HA_Chassis_Group
+	Tag            ovsdb.Set[int]        `ovsdb:"tag,sparse"`
 	Options        map[string]string     `ovsdb:"options"`
 }
 
@@ -39,14 +39,14 @@ type PortBindingPlace struct {
 type PortBindingWorkload struct {
 	UUID                       ovsdb.UUID            `ovsdb:"_uuid"`
 	LogicalPort                string                `ovsdb:"logical_port"`
-	Datapath                   ovsdb.UUID            `ovsdb:"datapath"`                     // Datapath_Binding
-	TunnelKey                  int                   `ovsdb:"tunnel_key"`                   // 1 to 32767
-	Chassis                    ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`                      // Chassis that holds the port
-	AdditionalChassis          ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_chassis"`           // Chassis
-	RequestedChassis           ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_chassis"`            // Chassis
-	RequestedAdditionalChassis ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_additional_chassis"` // Chassis
-	MAC                        ovsdb.Set[string]     `ovsdb:"mac"`                          // "MAC IP…"
-	Up                         ovsdb.Set[bool]       `ovsdb:"up"`                           // absent if the chassis cannot tell
+	Datapath                   ovsdb.UUID            `ovsdb:"datapath"`                            // Datapath_Binding
+	TunnelKey                  int                   `ovsdb:"tunnel_key"`                          // 1 to 32767
+	Chassis                    ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`                             // Chassis that holds the port
+	AdditionalChassis          ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_chassis,sparse"`           // Chassis
+	RequestedChassis           ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_chassis"`                   // Chassis
+	RequestedAdditionalChassis ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_additional_chassis,sparse"` // Chassis
+	MAC                        ovsdb.Set[string]     `ovsdb:"mac"`                                 // "MAC IP…"
+	Up                         ovsdb.Set[bool]       `ovsdb:"up"`                                  // absent if the chassis cannot tell
 }
 
 // PortBindingNames is a row of Port_Binding with the few columns that decode makes names of: all would take

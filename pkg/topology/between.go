@@ -40,7 +40,7 @@ func (g *Graph) plainEnds(ctx context.Context, s Source, ends ...string) (bool, 
 		}
 		r := resolver{Graph: g, kinds: []Kind{KindPod, KindPort, KindVM, KindNode}}
 		r.named(name)
-		if len(r.matches) == 0 || slices.ContainsFunc(r.matches, func(m Match) bool { return m.Kind == KindNode }) || slices.Contains(nameTypes[word].kinds, KindService) {
+		if len(r.matches) == 0 || slices.ContainsFunc(r.matches, func(m Match) bool { return m.Kind == KindNode }) || slices.Contains(nameTypes()[word].kinds, KindService) {
 			return false, nil
 		}
 		for _, north := range norths {
@@ -104,7 +104,7 @@ func readParts(ctx context.Context, name string, north, south ovsdb.Reader) (zon
 }
 
 // portsAtOnce is how many Logical_Switch_Port rows one request reads. They take the server 0.3 s.
-const portsAtOnce = 2000
+const portsAtOnce = 10000
 
 // readPorts reads the ports of the switches, which are known, the routers' related rows, and what else is asked for. Many ports
 // are read in parts, by UUID, since no other column distinguishes them.

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"strings"
+	"sync"
 )
 
 // A nameType is what a word before a name selects: "pod" in pod:shop/web or pod/web.
@@ -11,39 +12,41 @@ type nameType struct {
 }
 
 // nameTypes maps each such word to what it selects. Kubernetes' are those of kubectl, with their short forms.
-var nameTypes = map[string]nameType{
-	"pod": {kinds: []Kind{KindPod}}, "pods": {kinds: []Kind{KindPod}}, "po": {kinds: []Kind{KindPod}},
-	"lsp":  {kinds: []Kind{KindPod, KindPort, KindVM}},
-	"port": {kinds: []Kind{KindPod, KindPort, KindVM, KindRPort}},
-	"lrp":  {kinds: []Kind{KindRPort}},
-	"vm":   {kinds: vmKinds}, "server": {kinds: vmKinds},
-	"node": {kinds: []Kind{KindNode}}, "nodes": {kinds: []Kind{KindNode}}, "no": {kinds: []Kind{KindNode}}, "chassis": {kinds: []Kind{KindNode}},
-	"switch": {kinds: []Kind{KindSwitch}}, "ls": {kinds: []Kind{KindSwitch}}, "subnet": {kinds: []Kind{KindSwitch}},
-	"router": {kinds: []Kind{KindRouter}}, "lr": {kinds: []Kind{KindRouter}}, "vpc": {kinds: []Kind{KindRouter}},
-	"svc": {kinds: []Kind{KindService}}, "service": {kinds: []Kind{KindService}}, "services": {kinds: []Kind{KindService}},
-	"lb": {kinds: []Kind{KindBalancer}}, "dnat": {kinds: dnatKinds}, "ovn-dnat-rule": {kinds: dnatKinds}, "ovndnatrule": {kinds: dnatKinds},
-	"bridge": {kinds: []Kind{KindBridge}},
-	"ip":     {}, "external": {},
+var nameTypes = sync.OnceValue(func() map[string]nameType {
+	return map[string]nameType{
+		"pod": {kinds: []Kind{KindPod}}, "pods": {kinds: []Kind{KindPod}}, "po": {kinds: []Kind{KindPod}},
+		"lsp":  {kinds: []Kind{KindPod, KindPort, KindVM}},
+		"port": {kinds: []Kind{KindPod, KindPort, KindVM, KindRPort}},
+		"lrp":  {kinds: []Kind{KindRPort}},
+		"vm":   {kinds: vmKinds}, "server": {kinds: vmKinds},
+		"node": {kinds: []Kind{KindNode}}, "nodes": {kinds: []Kind{KindNode}}, "no": {kinds: []Kind{KindNode}}, "chassis": {kinds: []Kind{KindNode}},
+		"switch": {kinds: []Kind{KindSwitch}}, "ls": {kinds: []Kind{KindSwitch}}, "subnet": {kinds: []Kind{KindSwitch}},
+		"router": {kinds: []Kind{KindRouter}}, "lr": {kinds: []Kind{KindRouter}}, "vpc": {kinds: []Kind{KindRouter}},
+		"svc": {kinds: []Kind{KindService}}, "service": {kinds: []Kind{KindService}}, "services": {kinds: []Kind{KindService}},
+		"lb": {kinds: []Kind{KindBalancer}}, "dnat": {kinds: dnatKinds}, "ovn-dnat-rule": {kinds: dnatKinds}, "ovndnatrule": {kinds: dnatKinds},
+		"bridge": {kinds: []Kind{KindBridge}},
+		"ip":     {}, "external": {},
 
-	"nat": {kinds: natKinds}, "fip": {kinds: natKinds}, "floatingip": {kinds: natKinds}, "floating-ip": {kinds: natKinds},
-	"ovn-eip": {kinds: natKinds}, "ovn-fip": {kinds: natKinds}, "ovn-snat-rule": {kinds: natKinds}, "ovneip": {kinds: natKinds},
-	"ovnfip": {kinds: natKinds}, "ovnsnatrule": {kinds: natKinds}, "snat": {kinds: natKinds},
-	"eip": {kinds: append([]Kind{KindObject}, natKinds...), owners: []string{"EgressIP"}},
+		"nat": {kinds: natKinds}, "fip": {kinds: natKinds}, "floatingip": {kinds: natKinds}, "floating-ip": {kinds: natKinds},
+		"ovn-eip": {kinds: natKinds}, "ovn-fip": {kinds: natKinds}, "ovn-snat-rule": {kinds: natKinds}, "ovneip": {kinds: natKinds},
+		"ovnfip": {kinds: natKinds}, "ovnsnatrule": {kinds: natKinds}, "snat": {kinds: natKinds},
+		"eip": {kinds: append([]Kind{KindObject}, natKinds...), owners: []string{"EgressIP"}},
 
-	"network": {kinds: []Kind{KindSwitch, KindObject}, owners: []string{networkKind}},
-	"udn":     objects(networkKind), "userdefinednetwork": objects(networkKind),
-	"cudn": objects(networkKind), "clusteruserdefinednetwork": objects(networkKind),
-	"ns": objects("Namespace"), "namespace": objects("Namespace"), "namespaces": objects("Namespace"),
-	"netpol": objects("NetworkPolicy"), "networkpolicy": objects("NetworkPolicy"), "networkpolicies": objects("NetworkPolicy"),
-	"anp": objects("AdminNetworkPolicy"), "adminnetworkpolicy": objects("AdminNetworkPolicy"),
-	"banp": objects("BaselineAdminNetworkPolicy"), "baselineadminnetworkpolicy": objects("BaselineAdminNetworkPolicy"),
-	"cnp": objects("ClusterNetworkPolicy"), "clusternetworkpolicy": objects("ClusterNetworkPolicy"),
-	"egressip": objects("EgressIP"), "egressfirewall": objects("EgressFirewall"), "egressqos": objects("EgressQoS"),
-	"egressservice": objects("EgressService"),
-	"sg":            objects(groupKinds...), "securitygroup": objects(groupKinds...), "security-group": objects(groupKinds...),
-	"secgroup": objects(groupKinds...),
-	"pg":       objects(""), "portgroup": objects(""),
-}
+		"network": {kinds: []Kind{KindSwitch, KindObject}, owners: []string{networkKind}},
+		"udn":     objects(networkKind), "userdefinednetwork": objects(networkKind),
+		"cudn": objects(networkKind), "clusteruserdefinednetwork": objects(networkKind),
+		"ns": objects("Namespace"), "namespace": objects("Namespace"), "namespaces": objects("Namespace"),
+		"netpol": objects("NetworkPolicy"), "networkpolicy": objects("NetworkPolicy"), "networkpolicies": objects("NetworkPolicy"),
+		"anp": objects("AdminNetworkPolicy"), "adminnetworkpolicy": objects("AdminNetworkPolicy"),
+		"banp": objects("BaselineAdminNetworkPolicy"), "baselineadminnetworkpolicy": objects("BaselineAdminNetworkPolicy"),
+		"cnp": objects("ClusterNetworkPolicy"), "clusternetworkpolicy": objects("ClusterNetworkPolicy"),
+		"egressip": objects("EgressIP"), "egressfirewall": objects("EgressFirewall"), "egressqos": objects("EgressQoS"),
+		"egressservice": objects("EgressService"),
+		"sg":            objects(groupKinds...), "securitygroup": objects(groupKinds...), "security-group": objects(groupKinds...),
+		"secgroup": objects(groupKinds...),
+		"pg":       objects(""), "portgroup": objects(""),
+	}
+})
 
 var (
 	// vmKinds: whatever the port is, its device identifies the VM.
@@ -77,6 +80,6 @@ func (g *Graph) typed(text string) (word, rest string, ok bool) {
 		return "", "", false
 	}
 	word, _, _ = strings.Cut(word, ".")
-	_, known := nameTypes[word]
+	_, known := nameTypes()[word]
 	return word, rest, known
 }
