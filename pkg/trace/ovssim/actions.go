@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -50,6 +51,8 @@ func beforeMPLS(a openflow.Action) bool {
 		}
 	case openflow.SetField:
 		return a.Field.Needs <= packet.NeedsMPLS
+	case openflow.Load:
+		return a.Dst.Field.Needs <= packet.NeedsMPLS
 	case openflow.Other:
 		return a.Name == "enqueue"
 	}
@@ -71,7 +74,7 @@ func (x *translation) action(o *op, last, bucket bool) bool {
 		x.packet.SetMasked(metadata, a.Value, a.Mask)
 	case openflow.Push:
 		x.touchPart(a.Src)
-		x.stack = append(x.stack, saved{a.Src.Get(&x.packet.Flow), a.Src.Bits})
+		x.stack = append(x.stack, saved{x.packet.read(a.Src), a.Src.Bits})
 	case openflow.Pop:
 		x.pop(a.Dst)
 	case openflow.PushVLAN:
@@ -172,7 +175,8 @@ func (x *translation) setField(f *packet.Field, v, mask packet.Value) {
 		// A dump does not tell mod_nw_dst, which examines it, from set_field, which does not.
 		x.touch(nwProto, nwProto.Mask())
 	}
-	x.touch(f, mask)
+	x.writes(f, mask)
+	x.packet.revive(f)
 	x.packet.SetMasked(f, v, mask)
 	x.tagged()
 }
@@ -199,8 +203,10 @@ func (x *translation) tagged() {
 func (x *translation) move(a openflow.Move) {
 	if x.meets(a.Dst.Field) && x.meets(a.Src.Field) {
 		x.touchPart(a.Src)
-		x.touchPart(a.Dst)
-		a.Dst.Set(&x.packet.Flow, a.Src.Get(&x.packet.Flow))
+		x.writes(a.Dst.Field, a.Dst.Mask())
+		value := x.packet.read(a.Src)
+		x.packet.revive(a.Dst.Field)
+		a.Dst.Set(&x.packet.Flow, value)
 		x.tagged()
 	}
 	x.now(a.Dst)
@@ -303,30 +309,54 @@ func (x *translation) clone(ops []op, last bool) {
 		x.do(ops, last, false)
 		x.conclude()
 	}
-	if x.sw.eager && !last {
-		x.commit()
-	}
-	if reversible(ops) || last {
-		x.isolated(func() { finish(last || x.sw.eager) })
+	undone := reversible(ops)
+	if last || undone && !x.sw.eager {
+		x.isolated(func() { finish(last) })
 		return
 	}
 	x.commit()
-	around := "clone(%s)"
-	if !x.bridge.can.clone {
-		const needed = 3
-		if x.bridge.can.nesting <= needed {
-			x.fault("Failed to compose clone action")
-			return
-		}
-		around = "sample(sample=100.0%%,actions(%s))"
-	}
+	around, own, can := x.aroundClone()
 	base, mpls, tracked := x.base, x.wasMPLS, x.tracked
+	begun := own
+	if undone {
+		begun = 0
+	}
 	var inside []string
-	x.isolated(func() { inside = x.nested(func() { finish(true) }) })
-	if len(inside) > 0 {
-		x.emit(fmt.Sprintf(around, join(inside)))
+	if undone || can {
+		x.isolated(func() { inside = x.nested(begun, func() { finish(true) }) })
+	}
+	switch {
+	case undone && !slices.ContainsFunc(inside, irreversible):
+		for _, action := range inside {
+			x.emit(action)
+		}
+		return
+	case !can:
+		x.fault("Failed to compose clone action")
+		return
+	case len(inside) > 0:
+		x.emitAround(around, own, inside)
 	}
 	x.base, x.wasMPLS, x.tracked = base, mpls, tracked
+}
+
+// aroundClone returns what the datapath has around the actions on a copy, and how many bytes that is; false if it cannot have any.
+func (x *translation) aroundClone() (format string, own int, can bool) {
+	const needed = 3
+	if x.bridge.can.clone {
+		return "clone(%s)", attrHeader, true
+	}
+	return "sample(sample=100.0%%,actions(%s))", 3*attrHeader + 4, x.bridge.can.nesting > needed
+}
+
+// irreversible reports whether a datapath action changes what those behind it cannot undo.
+func irreversible(action string) bool {
+	name, _, _ := strings.Cut(action, "(")
+	switch name {
+	case "drop", "ct", "meter", "trunc", "recirc", "tnl_push", "tnl_pop", "push_nsh", "pop_nsh", "push_eth", "pop_eth":
+		return true
+	}
+	return false
 }
 
 // checkPktLarger executes the remaining actions twice, once for each result.
@@ -336,7 +366,7 @@ func (x *translation) checkPktLarger(a openflow.CheckPktLarger, rest []op) {
 	var results [2]string
 	for i := range results {
 		x.isolated(func() {
-			results[i] = join(x.nested(func() {
+			results[i] = join(x.nested(attrHeader, func() {
 				a.Dst.Set(&x.packet.Flow, packet.Uint(uint64(1-i)))
 				x.do(rest, true, false)
 				x.conclude()

@@ -122,24 +122,27 @@ func (x *translation) commitSet(name string, parts []part) bool {
 		return x.commitWhole(name, parts)
 	}
 	var words []string
-	same := 0 // words that change nothing
+	changed := false
 	for _, p := range parts {
 		v := x.packet.Get(p.field)
 		mask := x.mask.Get(p.field)
 		if v == x.base.Get(p.field) {
 			if name == "nsh" && !mask.IsZero() { // what was examined is written with it
-				same++
 				words = append(words, p.name+"="+p.print(v, mask))
 			}
 			continue
 		}
+		changed = true
+		x.base.Set(p.field, v)
 		if mask.IsZero() {
+			if x.wrapped { // what was written before the tunnel's headers were there
+				continue
+			}
 			mask = p.field.Mask()
 		}
 		words = append(words, p.name+"="+p.print(v, mask))
-		x.base.Set(p.field, v)
 	}
-	if len(words) == same {
+	if !changed {
 		return false
 	}
 	x.emit("set(" + name + "(" + join(words) + "))")
@@ -173,8 +176,12 @@ func (p part) print(v, mask packet.Value) string {
 		return p.field.Print(v) + "/" + p.field.Print(mask)
 	case !p.hex:
 		return p.field.PrintMasked(v, mask)
+	case mask == p.field.Mask() && p.field.Needs == packet.NeedsNSH:
+		return hex128(v)
 	case mask == p.field.Mask():
 		return v.Hex()
+	case slices.Contains(nshContext, p.field):
+		return fmt.Sprintf("0x%x/0x%08x", v.Lo, mask.Lo)
 	}
 	return v.Hex() + "/" + mask.Hex()
 }

@@ -51,7 +51,7 @@ func TestTrackedPackets(t *testing.T) {
 					t.Fatal(err)
 				}
 				s.sw = ovssim.NewSwitch(*s.source)
-				d := carried(t, s)
+				d := carried(t, s, "netdev")
 				problem = d.follow(s, client, test.proto, test.address, test.port, test.answer)
 			}
 		})
@@ -61,8 +61,9 @@ func TestTrackedPackets(t *testing.T) {
 // A datapath is the flows by which packets were carried.
 type datapath []openflow.DatapathFlow
 
-func carried(t *testing.T, s ovssim.Host, options ...string) datapath {
-	text, err := s.Control(t.Context(), "ovs-vswitchd", "dpctl/dump-flows", append(options, "netdev@ovs-netdev")...)
+// carried reads the flows of the datapath of a type.
+func carried(t *testing.T, s ovssim.Host, kind string, options ...string) datapath {
+	text, err := s.Control(t.Context(), "ovs-vswitchd", "dpctl/dump-flows", append(options, kind+"@ovs-"+kind)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,8 @@
 //
 //   - the megaflow has more bits where a dump does not tell which action was
 //     written, and may lack some in rare cases;
-//   - NORMAL floods in port number order; ovs-vswitchd's order is random;
+//   - NORMAL floods in port number order; in ovs-vswitchd, ports that were
+//     added together come in the order of addresses in its memory;
 //   - recirculation ids are counted from 1, and meters have their OpenFlow
 //     numbers; the datapath has others.
 //

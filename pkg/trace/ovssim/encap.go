@@ -70,9 +70,11 @@ func (x *translation) encap(a openflow.Other) {
 				metadata += tlv(arg.Sub)
 			}
 		}
-		x.clearNetwork()
+		x.packet.clearNetwork()
+		x.base.clearNetwork()
 		p.Set(ethSrc, packet.Value{})
 		p.Set(ethDst, packet.Value{})
+		p.setVLANs(tags{}, false) // they are in the payload now
 		p.set(packetType, typeNSH)
 		p.set(ethType, packet.EthNSH)
 		for i, n := range []uint64{0, 63, kind, next, 0, 255, 0, 0, 0, 0} {
@@ -117,7 +119,8 @@ func (x *translation) encapMPLS(t uint64) {
 	for _, f := range mplsFields[:min(3+len(labels), len(mplsFields))] {
 		x.touch(f, f.Mask())
 	}
-	x.clearNetwork()
+	x.packet.clearNetwork()
+	x.base.clearNetwork()
 	p.Set(ethSrc, packet.Value{})
 	p.Set(ethDst, packet.Value{})
 	p.set(packetType, etherTypes|t)

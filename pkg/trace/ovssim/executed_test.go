@@ -17,7 +17,7 @@ import (
 // actions, the bits of the megaflow, the reasons for the slow path or the warnings. The switch is asked within around, and
 // edit may change what was read of it.
 func (c *bridgeComparison) differs(text string, around func(ask func()), edit func(*ovssim.BridgeSource)) string {
-	source, errs := ovssim.Read(c.t.Context(), c.host)
+	source, errs := c.read()
 	var reply string
 	var err error
 	around(func() {
@@ -133,6 +133,9 @@ func compareExecuted(t *testing.T, release string) {
 		{"clauses over options, one not met", tunnel, "", []string{"priority=5,tun_metadata0=5,actions=" + twoClauses, "priority=5,tcp,nw_src=10.0.0.1,actions=conjunction(7,2/2)", "priority=5,conj_id=7,actions=2", "priority=1,actions=3"}},
 		{"option deleted", tunnel + ",tun_metadata0=5", "delete_field:tun_metadata0,resubmit(,1)", []string{"table=1,tun_metadata0,actions=2", "table=1,priority=1,actions=3"}},
 		{"ping answered", ping, "move:NXM_OF_IP_SRC[]->NXM_OF_IP_DST[],set_field:0->icmp_type,IN_PORT", nil},
+		{"sent to all ports", tcp, "ALL,resubmit(,1)", nil},
+		{"flooded", tcp, "FLOOD,set_field:00:00:00:00:00:09->eth_dst,NORMAL,2", nil},
+		{"sent to more ports than fit", tcp, strings.Repeat("ALL,", 80) + "resubmit(,1),2", nil},
 		{"port in the network of tunnels", tcp, "set_field:172.30.0.12->tun_dst,set_field:9->tun_id,output:5,output:6", nil},
 	} {
 		protocol, _, _ := strings.Cut(test.packet, ",")

@@ -87,7 +87,7 @@ func numbered(s *Source) string {
 
 // trace replies to a command; unavailable is the error if it cannot.
 func (f *Fallback) trace(packetOut bool, args []string, unavailable error) (string, error) {
-	if len(args) < 2 || packetOut != (len(args) == 3) {
+	if len(args) < 2 || packetOut && len(args) != 3 {
 		return "", unavailable
 	}
 	p, err := packet.Parse(args[1])
@@ -98,6 +98,18 @@ func (f *Fallback) trace(packetOut bool, args []string, unavailable error) (stri
 	if packetOut {
 		if o.Actions, err = openflow.ParseActions(args[2]); err != nil {
 			return "", &node.ControlError{Daemon: "ovs-vswitchd", Command: "ofproto/trace-packet-out", Text: err.Error()}
+		}
+	}
+	if !packetOut {
+		for next := args[2:]; len(next) > 0; next = next[2:] {
+			if len(next) < 2 || next[0] != "--ct-next" {
+				return "", unavailable
+			}
+			state, err := packet.ParseCTState(next[1])
+			if err != nil {
+				return "", &node.ControlError{Daemon: "ovs-vswitchd", Command: "ofproto/trace", Text: err.Error()}
+			}
+			o.Next = append(o.Next, state)
 		}
 	}
 	t, err := f.sw.Trace(args[0], p, o)

@@ -1,6 +1,8 @@
 package ovssim
 
 import (
+	"maps"
+
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -71,6 +73,35 @@ var (
 type frame struct {
 	packet.Flow
 	tagTypes [2]uint16 // the tags' Ethernet types, outer one first
+	deleted  map[*packet.Field]packet.Value
+}
+
+// deleteOption removes a tunnel option. Nothing matches it from then on, but what reads it still gets its value, and a part of it that
+// is written brings back the rest.
+func (p *frame) deleteOption(f *packet.Field) {
+	if p.Has(f) {
+		p.deleted = maps.Clone(p.deleted)
+		if p.deleted == nil {
+			p.deleted = map[*packet.Field]packet.Value{}
+		}
+		p.deleted[f] = p.Get(f)
+	}
+	p.ClearOption(f)
+}
+
+// revive brings a deleted option back, a part of which is written.
+func (p *frame) revive(f *packet.Field) {
+	if v, ok := p.deleted[f]; ok && !p.Has(f) {
+		p.Set(f, v)
+	}
+}
+
+// read returns the value of a sub-field.
+func (p *frame) read(s packet.Subfield) packet.Value {
+	if v, ok := p.deleted[s.Field]; ok && !p.Has(s.Field) {
+		return v.Shr(s.Lo).And(packet.Ones(s.Bits))
+	}
+	return s.Get(&p.Flow)
 }
 
 func newPacket(p packet.Flow) frame {

@@ -195,7 +195,7 @@ func (x *translation) best(g *group, basis uint32) *bucket {
 	score := uint32(0)
 	for i := range g.buckets {
 		b := &g.buckets[i]
-		if !x.alive(b, 0) {
+		if b.Weight == 0 || !x.alive(b, 0) {
 			x.dead(b)
 			continue
 		}

@@ -56,7 +56,7 @@ func (c *installedComparison) bridge(b *drawnBridge) {
 		c.revive()
 		return
 	}
-	source, errs := ovssim.Read(c.t.Context(), c.host)
+	source, errs := c.read()
 	if source == nil {
 		c.t.Log(errs)
 		c.revive()
@@ -245,7 +245,7 @@ func (c *installedComparison) packet(b *drawnBridge, source ovssim.Source, text 
 	var d datapath
 	for i := range 100 {
 		before := len(d)
-		d = carried(c.t, c.host, "-m", "--no-names").of(in)
+		d = carried(c.t, c.host, c.lab.Datapath, "-m", "--no-names").of(in)
 		if _, ok := d.resumed("0"); ok && len(d) == before {
 			break // no more come
 		}
@@ -320,8 +320,7 @@ func (c *installedComparison) pass(d datapath, f openflow.DatapathFlow, n int, g
 		theirs = anyID(want.Passes[n].DatapathActions)
 	}
 	slow := (len(p.SlowPath) > 0 || p.Failure != "") && strings.Contains(f.Actions.String(), "slow_path(")
-	flooded := floods(want.String()) && theirs == anyID(f.Actions.String()) && sorted(got) == sorted(want)
-	if !slow && !flooded && anyID(p.DatapathActions) != anyID(f.Actions.String()) {
+	if !slow && anyID(p.DatapathActions) != anyID(f.Actions.String()) {
 		c.otherActions++
 		c.show(fmt.Sprintf("pass %d: other actions: %s", min(n, 1), kinds(p.DatapathActions, f.Actions.String())), len(describe()), fmt.Sprintf("%s\nhave %s\ninstalled %s\n%s", f, p.DatapathActions, f.Actions, describe()))
 		return
@@ -422,6 +421,11 @@ func installedBits(t *testing.T, key openflow.Attrs) map[string]packet.Value {
 			put("nw_tos", m.And(packet.Uint(0xfc)))
 			put("nw_ecn", m.And(packet.Uint(3)))
 			return
+		case "arp op": // of which Open vSwitch has eight bits
+			if !number(0xff).IsZero() {
+				put("arp_op", packet.MustField("arp_op").Mask())
+			}
+			return
 		case "vlan vid":
 			put("vlan_tci", number(0xfff))
 			return
@@ -456,7 +460,7 @@ func installedBits(t *testing.T, key openflow.Attrs) map[string]packet.Value {
 	walk = func(key openflow.Attrs) {
 		for _, a := range key {
 			switch a.Name {
-			case "recirc_id", "in_port", "packet_type":
+			case "recirc_id", "in_port", "packet_type", "key32": // the last is newer than this ovs-vswitchd
 				continue
 			case "encap":
 				walk(a.List)

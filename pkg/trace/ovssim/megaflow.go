@@ -74,6 +74,16 @@ func (x *translation) megaflow(start *packet.Flow) string {
 		case f == nwProto && start.Meets(packet.NeedsARP):
 		case f == nwProto || f == nwTTL || f == nwECN, f.Needs >= packet.NeedsND && start.Meets(packet.NeedsICMPv6):
 			w.always(f)
+		case x.failure != "" && slices.Contains(mplsFields, f): // nor to forget those of a packet without labels
+			w.always(f)
+		case slices.Contains(nshContext, f): // Open vSwitch writes them where it writes their kind
+			if start.Get(nshType).Lo == 1 && !x.mask.Get(nshType).IsZero() {
+				w.add(f)
+			}
+		case f == tcpFlags:
+			if start.Get(nwProto).Lo == packet.ProtoTCP { // also of a later fragment
+				w.always(f)
+			}
 		case f == tpSrc || f == tpDst:
 			if !start.Meets(packet.NeedsICMPv4) && !start.Meets(packet.NeedsICMPv6) {
 				w.always(f)
@@ -156,6 +166,8 @@ func (w *megaflowWriter) vlan(f *packet.Field, ending string) {
 }
 
 var (
+	nshContext    = fields("nsh_c1", "nsh_c2", "nsh_c3", "nsh_c4")
+	nshType       = packet.MustField("nsh_mdtype")
 	ctTuple       = fields("ct_nw_src", "ct_nw_dst", "ct_ipv6_src", "ct_ipv6_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst")
 	tunnelHeaders = fields("tun_id", "tun_src", "tun_dst", "tun_ipv6_src", "tun_ipv6_dst", "tun_gbp_id", "tun_gbp_flags", "tun_tos", "tun_ttl",
 		"tun_erspan_ver", "tun_erspan_idx", "tun_erspan_dir", "tun_erspan_hwid", "tun_gtpu_flags", "tun_gtpu_msgtype", "tun_flags")

@@ -154,6 +154,7 @@ func (x *translation) normal(last bool) {
 		x.detail("packet has reserved destination MAC, dropping")
 		return
 	}
+	x.touchGratuitous()
 	if source := x.packet.Get(ethSrc); x.generate && in != nil && source.Lo>>40&1 == 0 {
 		x.bridge.fdb[fdbKey{vlans[0].id, ethSrc.Print(source)}] = from
 	}
@@ -192,6 +193,18 @@ func reserved(mac string) bool {
 		return true
 	}
 	return false
+}
+
+// touchGratuitous marks what shows whether the packet is gratuitous ARP: a broadcast that answers nobody, or asks for its own address.
+func (x *translation) touchGratuitous() {
+	if !x.packet.Meets(packet.NeedsARP) || ethDst.Print(x.packet.Get(ethDst)) != broadcast {
+		return
+	}
+	x.touch(arpOp, arpOp.Mask())
+	if x.packet.number(arpOp) == 1 {
+		x.touch(ipSrc, ipSrc.Mask())
+		x.touch(ipDst, ipDst.Mask())
+	}
 }
 
 func (x *translation) normalFlood(from *bundle, vlans tags, last bool) {

@@ -34,7 +34,7 @@ func (x *translation) other(a openflow.Other, last, bucket bool) bool {
 		return x.decMPLSTTL()
 	case "delete_field":
 		if f, ok := packet.Lookup(word(a)); ok {
-			x.packet.ClearOption(f)
+			x.packet.deleteOption(f)
 			x.detail("delete %s", f.Name)
 		}
 	case "debug_recirc":
@@ -57,7 +57,7 @@ func (x *translation) sample(a openflow.Other) {
 		return
 	}
 	set := map[string]uint64{}
-	direction, port := "", uint64(math.MaxUint32)
+	direction, port, unknown := "", uint64(math.MaxUint32), false
 	for _, arg := range a.Args {
 		switch arg.Key {
 		case "sampling_port":
@@ -66,8 +66,8 @@ func (x *translation) sample(a openflow.Other) {
 				port, err = strconv.ParseUint(p.datapath, 10, 32)
 			}
 			if err != nil {
-				x.fault("can't use unknown port in flow sample action")
-				return
+				x.fault("can't use unknown port %s in flow sample action", arg.Value)
+				unknown = true
 			}
 		case "":
 			direction = "," + arg.Value
@@ -80,10 +80,17 @@ func (x *translation) sample(a openflow.Other) {
 			set[arg.Key] = n
 		}
 	}
-	x.commit()
+	if unknown && !x.sw.samples {
+		return
+	}
 	probability := set["probability"]
-	action := fmt.Sprintf("userspace(pid=0,flow_sample(probability=%d,collector_set_id=%d,obs_domain_id=%d,obs_point_id=%d,output_port=%d%s))",
-		probability, set["collector_set_id"], set["obs_domain_id"], set["obs_point_id"], port, direction)
+	cookie := "userdata(" + strings.Repeat("00", 48) + ")"
+	if !unknown {
+		x.commit()
+		cookie = fmt.Sprintf("flow_sample(probability=%d,collector_set_id=%d,obs_domain_id=%d,obs_point_id=%d,output_port=%d%s)",
+			probability, set["collector_set_id"], set["obs_domain_id"], set["obs_point_id"], port, direction)
+	}
+	action := fmt.Sprintf("userspace(pid=%d,%s)", x.bridge.handler(), cookie)
 	if probability < math.MaxUint16 {
 		action = fmt.Sprintf("sample(sample=%.1f%%,actions(%s))", 100*float64(probability)/math.MaxUint16, action)
 	}
@@ -183,7 +190,7 @@ func (x *translation) touchHashed(hash string) {
 			return
 		}
 		all(ipSrc, ipDst, ipv6Src, ipv6Dst, nwProto)
-		if proto == packet.ProtoTCP || proto == packet.ProtoSCTP || proto == packet.ProtoUDP && hash != "symmetric_l3l4" {
+		if p.number(nwFrag) == 0 && (proto == packet.ProtoTCP || proto == packet.ProtoSCTP || proto == packet.ProtoUDP && hash != "symmetric_l3l4") {
 			all(tpSrc, tpDst)
 		}
 	default:
@@ -200,6 +207,7 @@ func (x *translation) touchHashed(hash string) {
 // choose16 loads what bundle_load and multipath chose.
 func (x *translation) choose16(to string, n uint64) {
 	if dst, err := packet.ParseSubfield(to); err == nil {
+		x.touchPart(dst)
 		dst.Set(&x.packet.Flow, packet.Uint(n))
 		x.now(dst)
 	}
@@ -312,17 +320,16 @@ func (x *translation) pushMPLS(a openflow.Other) {
 	copy(list[:], append([]uint32{first}, have...))
 	if len(have) == 0 { // the payload is no longer known
 		p.Set(dpHash, packet.Value{})
-		x.clearNetwork()
+		p.clearNetwork()
 	}
 	p.set(ethType, numberOf(a))
 	p.setEntries(list)
 }
 
 // clearNetwork clears the fields above Ethernet.
-func (x *translation) clearNetwork() {
+func (p *frame) clearNetwork() {
 	for _, f := range []*packet.Field{ipSrc, ipDst, ipv6Src, ipv6Dst, ipv6Label, nwProto, nwTOS, nwTTL, nwFrag, arpSHA, arpTHA, ndTarget, tpSrc, tpDst, tcpFlags} {
-		x.packet.Set(f, packet.Value{})
-		x.base.Set(f, packet.Value{})
+		p.Set(f, packet.Value{})
 	}
 }
 

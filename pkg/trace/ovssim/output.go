@@ -3,6 +3,8 @@ package ovssim
 import (
 	"fmt"
 	"maps"
+	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -16,7 +18,7 @@ func (x *translation) outputAction(a openflow.Output, last, bucket bool) {
 		number = p.number
 	}
 	if a.Src != nil {
-		n := a.Src.Get(&x.packet.Flow)
+		n := x.packet.read(*a.Src)
 		if n.BitLen() > 16 {
 			x.warn("output port %s is out of range", n.Decimal())
 			return
@@ -95,12 +97,44 @@ func (x *translation) output(number uint32, last, truncated, bucket, explicit bo
 
 // flood sends the packet to all ports but the one it came from.
 func (x *translation) flood(all, last bool) {
-	list := slices.DeleteFunc(slices.Sorted(maps.Keys(x.bridge.ports)), func(n uint32) bool {
+	list := slices.DeleteFunc(x.bridge.sendingOrder(), func(n uint32) bool {
 		return uint64(n) == x.packet.number(inPort) || x.bridge.ports[n].noFlood && !all
 	})
 	for i, n := range list {
 		x.send(n, last && i == len(list)-1, false)
 	}
+}
+
+// sendingOrder returns the numbers of the ports in the order in which FLOOD and ALL send to them: that of a hash table into which the ports
+// were put bundle by bundle. It doubles when it has twice as many ports as buckets. What comes into a bucket last is first there.
+func (b *bridge) sendingOrder() []uint32 {
+	var numbers []uint32
+	for _, u := range b.bundles {
+		for _, p := range u.ports {
+			numbers = append(numbers, p.number)
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(b.ports)) {
+		if b.ports[n].bundle == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	table := make([][]uint32, 1)
+	put := func(n uint32) {
+		i := hashWords(n, 0) & uint32(len(table)-1)
+		table[i] = append([]uint32{n}, table[i]...)
+	}
+	for i, n := range numbers {
+		put(n)
+		if buckets := max(4, 1<<bits.Len(uint(i+1)/2)); i > 0 && buckets > len(table) {
+			old := table
+			table = make([][]uint32, buckets)
+			for _, n := range slices.Concat(old...) {
+				put(n)
+			}
+		}
+	}
+	return slices.Concat(table...)
 }
 
 // send sends the packet out of a port: into the datapath, a tunnel or another bridge.
@@ -146,9 +180,6 @@ func (x *translation) send(number uint32, last, truncated bool) {
 
 // enter takes the packet into a port's bridge, as if it had come in there.
 func (x *translation) enter(p *port, last bool) {
-	if x.sw.eager && !last {
-		x.commit()
-	}
 	pkt, tracked, mpls, stack, set, home := x.packet, x.tracked, x.wasMPLS, x.stack, x.set, x.bridge
 	x.stack, x.set = nil, nil
 	x.packet.SetInPort(packet.PortID{Number: p.number})
@@ -177,7 +208,7 @@ func (x *translation) controller(c openflow.Controller) {
 	if x.missed && (c.Reason == "" || c.Reason == "action") {
 		c.Reason = "explicit_miss"
 	}
-	action := userspace(c, x.silent(), id, x.cookie)
+	action := x.bridge.userspaceAction(c, x.silent(), id, x.cookie)
 	if c.MeterID != 0 {
 		action = fmt.Sprintf("sample(sample=100.0%%,actions(meter(%d),%s))", c.MeterID, action)
 	}
@@ -187,11 +218,19 @@ func (x *translation) controller(c openflow.Controller) {
 // silent reports whether the controller gets nothing: a trace sends nothing, but below a tunnel header it assumes that it does.
 func (x *translation) silent() bool { return !x.wrapped && !x.generate }
 
-// userspace returns the datapath action by which ovs-vswitchd sends the packet to the controller.
-func userspace(c openflow.Controller, quiet bool, id uint32, cookie uint64) string {
+// userspaceAction returns the datapath action by which ovs-vswitchd sends the packet to the controller.
+func (b *bridge) userspaceAction(c openflow.Controller, quiet bool, id uint32, cookie uint64) string {
 	number := map[bool]int{true: 1}
-	return fmt.Sprintf("userspace(pid=0,controller(reason=%d,dont_send=%d,continuation=%d,recirc_id=%d,rule_cookie=%s,controller_id=%d,max_len=%d))",
-		controllerReason(c.Reason), number[quiet], number[c.Pause], id, hex(cookie), c.ID, c.MaxLen)
+	return fmt.Sprintf("userspace(pid=%d,controller(reason=%d,dont_send=%d,continuation=%d,recirc_id=%d,rule_cookie=%s,controller_id=%d,max_len=%d))",
+		b.handler(), controllerReason(c.Reason), number[quiet], number[c.Pause], id, hex(cookie), c.ID, c.MaxLen)
+}
+
+// handler is the Netlink port that gets packets from the datapath: in the kernel that of the processor's handler.
+func (b *bridge) handler() uint32 {
+	if b.userspace {
+		return 0
+	}
+	return math.MaxUint32
 }
 
 // controllerReason returns a reason's number (ovs-actions(7), "The controller action").

@@ -214,7 +214,7 @@ func comparePipelines(t *testing.T, l *lab.Lab, equal bool) {
 					}
 					a, b := flat(got.String()), flat(want)
 					if strings.Contains(want, "\n    ALL\n") || strings.Contains(want, "\n    FLOOD\n") {
-						a, b = unordered(a), unordered(b) // by the addresses of ports in memory
+						a, b = unordered(a), unordered(b) // as NORMAL does, by the addresses of ports in memory
 					}
 					problem = ""
 					if d := difference(t, got, real); a == b {

@@ -54,8 +54,8 @@ type BridgeSource struct {
 	// Features is the reply to dpif/show-dp-features; "": the bridge's datapath can do what others of its type can today.
 	Features string
 
-	// Flood is the order in which NORMAL floods, as names of Port rows. No dump shows it; ports that are not named come
-	// last, by number.
+	// Flood is the order in which NORMAL floods, as names of Port rows; that of FLOOD and ALL follows from it and the ports'
+	// numbers. No dump shows it; ports that are not named come last, by number.
 	Flood []string
 
 	native bool // tunnel routes and neighbours are known
@@ -70,8 +70,9 @@ type Switch struct {
 	tunnelPorts []string             // numbers in the datapath, by the flow that finds them
 	arriving    *openflow.Classifier // finds the tunnel port of a packet
 	tries       openflow.Tries       // of the tables
-	eager       bool                 // writes what has changed before a clone and another bridge, unless nothing follows: since 4.0
+	eager       bool                 // since 4.0: a copy is in a clone() only if what came of it cannot be undone; see also writes
 	explains    bool                 // says that a group waits for a hash: since 4.0
+	samples     bool                 // since 3.5: a sample for a port that the datapath does not have stays, without what it would say
 }
 
 type bridge struct {
@@ -148,7 +149,7 @@ func NewSwitch(s Source) *Switch {
 	sw.eager = atLeast(s.Version, 4, 0)
 	sw.explains = sw.eager
 	if atLeast(s.Version, 3, 5) {
-		sw.tries = openflow.TriesBoth
+		sw.tries, sw.samples = openflow.TriesBoth, true
 	}
 	rows := indexRows(s)
 	trackers := map[string]tracker{}
@@ -187,10 +188,11 @@ type rows struct {
 	ports      map[ovsdb.UUID]*vswitch.Port
 	interfaces map[ovsdb.UUID]*vswitch.Interface
 	exporting  map[ovsdb.UUID]bool // bridges with samples that go to collectors
+	sums       bool                // UDP over IPv6 has a checksum unless the row says otherwise: since 3.5 at the latest
 }
 
 func indexRows(s Source) rows {
-	r := rows{map[string]*vswitch.Bridge{}, map[ovsdb.UUID]*vswitch.Port{}, map[ovsdb.UUID]*vswitch.Interface{}, map[ovsdb.UUID]bool{}}
+	r := rows{map[string]*vswitch.Bridge{}, map[ovsdb.UUID]*vswitch.Port{}, map[ovsdb.UUID]*vswitch.Interface{}, map[ovsdb.UUID]bool{}, atLeast(s.Version, 3, 5)}
 	for _, set := range s.Samples {
 		r.exporting[set.Bridge] = r.exporting[set.Bridge] || len(set.IPFIX) > 0
 	}
@@ -334,7 +336,7 @@ func (b *bridge) addBundle(row *vswitch.Port, r rows, peers map[*port]string) {
 			p.patch = true
 			peers[p] = i.Options["peer"]
 		}
-		p.tunnel = newTunnel(i)
+		p.tunnel = newTunnel(i, r.sums)
 		p.bfd, p.bfdMAC = i.BFD["enable"] == "true", i.BFD["bfd_remote_dst_mac"]
 		u.ports = append(u.ports, p)
 	}

@@ -2,6 +2,7 @@ package ovssim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,7 +28,6 @@ const (
 	maxResubmits = 64 * 64  // lookups per pass
 	maxStack     = 64 << 10 // bytes
 	maxPasses    = 4096     // recirculations per trace, since 3.5
-	maxOutput    = 4 << 20  // bytes of datapath actions kept; our limit
 	maxLines     = 1 << 18  // per trace; our limit
 )
 
@@ -54,11 +54,13 @@ func (sw *Switch) Trace(bridge string, p packet.Flow, o Options) (*openflow.Trac
 		first.ops, first.packetOut = compile(o.Actions), true
 	}
 	t.pass(first)
+	t.release()
 	for len(t.queue) > 0 && len(t.reply.Passes) < maxPasses && t.lines < maxLines {
 		r := t.queue[0]
 		t.queue = t.queue[1:]
 		t.resume(r)
 		t.pass(r)
+		t.release()
 	}
 	return &t.reply, nil
 }
@@ -83,13 +85,14 @@ func (sw *Switch) bridge(name string) *bridge {
 
 // A tracer follows one packet through all its passes.
 type tracer struct {
-	sw    *Switch
-	home  *bridge
-	next  []uint32
-	reply openflow.Trace
-	queue []*resumption
-	ids   map[string]uint32 // of recirculations, by what they resume
-	lines int
+	sw     *Switch
+	home   *bridge
+	next   []uint32
+	reply  openflow.Trace
+	queue  []*resumption
+	ids    map[string]uint32 // of recirculations, by what they resume
+	lastID uint32
+	lines  int
 
 	generate bool      // the switch learns
 	lessons  []*lesson // of the current pass
@@ -181,16 +184,18 @@ func (t *tracer) pass(r *resumption) {
 	} else {
 		p.Final, p.FinalText = &final, final.Trace()
 	}
+	p.DatapathActions, p.Failure = "drop", x.failure
 	if x.failure == "" {
 		x.forget(&start)
+		if x.larger(mostActions - attrHeader) { // more than an attribute has room for
+			x.unsupported()
+		}
+		if len(x.out) > 0 {
+			p.DatapathActions = unwrapped(x.out)
+		}
+		p.SlowPath = x.slow
 	}
 	p.Megaflow = x.megaflow(&start)
-	p.DatapathActions = "drop"
-	if len(x.out) > 0 && x.failure == "" {
-		p.DatapathActions = unwrapped(x.out)
-	}
-	p.Failure = x.failure
-	p.SlowPath = x.slow
 	t.reply.Passes = append(t.reply.Passes, p)
 }
 
@@ -214,11 +219,19 @@ func unwrapped(list []string) string {
 func (t *tracer) recirculation(key string) uint32 {
 	id := t.ids[key]
 	if id == 0 {
-		id = uint32(len(t.ids)) + 1
+		t.lastID++
+		id = t.lastID
 		if t.ids == nil {
 			t.ids = map[string]uint32{}
 		}
 		t.ids[key] = id
 	}
 	return id
+}
+
+// release forgets the ids under which no pass waits: an equal one that comes later gets another.
+func (t *tracer) release() {
+	maps.DeleteFunc(t.ids, func(_ string, id uint32) bool {
+		return !slices.ContainsFunc(t.queue, func(r *resumption) bool { return r.id == id })
+	})
 }

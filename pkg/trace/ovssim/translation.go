@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -25,7 +26,10 @@ type translation struct {
 	stack    []saved
 	set      []op // the action set
 	out      []string
-	size     int      // of out, in bytes
+	size     int // of out and what is around it, in bytes; unless counted, an upper bound
+	counted  bool
+	sizes    map[string]int // of long actions around others
+	around   []level
 	slow     []string // why the datapath cannot do all of it
 
 	nodes *[]*openflow.Node // where the next line goes
@@ -93,16 +97,74 @@ func (x *translation) below(n *openflow.Node, f func()) {
 // emit adds a datapath action.
 func (x *translation) emit(action string) {
 	x.out = append(x.out, action)
-	x.size += len(action) + 1
+	if x.counted {
+		x.size += x.sizeOf(action)
+	} else {
+		x.size += mostOf(action)
+	}
 }
 
-// nested runs f and returns the datapath actions that it adds.
-func (x *translation) nested(f func()) []string {
-	before := x.out
+// emitAround adds a datapath action around others, which has so many bytes of its own.
+func (x *translation) emitAround(format string, own int, inside []string) {
+	action := fmt.Sprintf(format, join(inside))
+	if len(action) > mostParsed {
+		for _, a := range inside {
+			own += x.sizeOf(a)
+		}
+		if x.sizes == nil {
+			x.sizes = map[string]int{}
+		}
+		x.sizes[action] = own
+	}
+	x.emit(action)
+}
+
+// sizeOf returns how many bytes a datapath action takes.
+func (x *translation) sizeOf(action string) int {
+	if n, ok := x.sizes[action]; ok {
+		return n
+	}
+	return size(action)
+}
+
+// larger reports whether the actions take more than so many bytes.
+func (x *translation) larger(bytes int) bool {
+	if x.size > bytes && !x.counted {
+		x.count()
+	}
+	return x.size > bytes
+}
+
+// count finds out how large the actions are.
+func (x *translation) count() {
+	x.counted, x.size = true, 0
+	for _, l := range append(x.around, level{x.out, 0}) {
+		x.size += l.begun
+		for _, action := range l.out {
+			x.size += x.sizeOf(action)
+		}
+	}
+}
+
+// A level is actions around others, and how many bytes of the action that has those come before them.
+type level struct {
+	out   []string
+	begun int
+}
+
+// nested runs f and returns the datapath actions that it adds, behind so many bytes of the action that they are in.
+func (x *translation) nested(begun int, f func()) []string {
+	before, size, counted := x.out, x.size, x.counted
+	x.around = append(x.around, level{before, begun})
 	x.out = nil
+	x.size += begun
 	f()
 	added := x.out
-	x.out = before
+	x.around = x.around[:len(x.around)-1]
+	x.out, x.size = before, size
+	if x.counted && !counted {
+		x.count()
+	}
 	return added
 }
 
@@ -223,7 +285,7 @@ func (x *translation) within() bool {
 	case x.resubmits >= maxResubmits:
 		x.fault("over %d resubmit actions", maxResubmits)
 		x.failure = "Too many resubmits"
-	case x.size > maxOutput || x.lines > maxLines:
+	case x.larger(mostActions) || x.lines > maxLines:
 		x.fault("resubmits yielded over 64 kB of actions")
 		x.exit = true
 	case stackSize(x.stack) >= maxStack:
@@ -317,7 +379,7 @@ func (x *translation) recirculate(table int) uint32 {
 	case x.pause != nil && x.silent():
 		return 0
 	case x.pause != nil:
-		x.emit(userspace(*x.pause, false, id, x.cookie))
+		x.emit(x.bridge.userspaceAction(*x.pause, false, id, x.cookie))
 	default:
 		if x.hash != "" {
 			x.emit(x.hash)
@@ -383,6 +445,13 @@ func (x *translation) isolated(f func()) {
 
 // touchPart marks a sub-field as examined or written.
 func (x *translation) touchPart(s packet.Subfield) { x.touch(s.Field, s.Mask()) }
+
+// writes marks bits that an action writes. Since 4.0 the datapath does not match those of a tunnel for that.
+func (x *translation) writes(f *packet.Field, bits packet.Value) {
+	if !x.sw.eager || !f.IsOption() && !slices.Contains(tunnelHeaders, f) {
+		x.touch(f, bits)
+	}
+}
 
 // touch marks bits of the packet as examined or written.
 func (x *translation) touch(f *packet.Field, bits packet.Value) { x.mask.SetMasked(f, bits, bits) }

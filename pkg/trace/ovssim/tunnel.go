@@ -44,8 +44,8 @@ var tunnelKinds = map[string]struct{ datapath, port int }{
 // tunnelNumbers6 are the numbers in the datapath of tunnels over IPv6 that have others over IPv4.
 var tunnelNumbers6 = map[int]int{3: 109, 107: 108}
 
-// newTunnel returns an interface's tunnel; nil if it is none.
-func newTunnel(i *vswitch.Interface) *tunnel {
+// newTunnel returns an interface's tunnel; nil if it is none. With sums, UDP over IPv6 has a checksum unless the row says otherwise.
+func newTunnel(i *vswitch.Interface, sums bool) *tunnel {
 	kind, ok := tunnelKinds[i.Type]
 	if !ok {
 		return nil
@@ -80,7 +80,7 @@ func newTunnel(i *vswitch.Interface) *tunnel {
 		t.erspan[n], _ = strconv.ParseUint(strings.TrimPrefix(o[name], "0x"), base, 32)
 	}
 	if i.Type == "geneve" || i.Type == "vxlan" {
-		t.checksum = o["csum"] == "true" || o["csum"] == "" && t.remote.Is6()
+		t.checksum = o["csum"] == "true" || o["csum"] == "" && sums && t.remote.Is6()
 	}
 	return t
 }
@@ -180,6 +180,14 @@ func (p *frame) destination() netip.Addr { return p.either(tunDst, tunIPv6Dst) }
 
 func (p *frame) origin() netip.Addr { return p.either(tunSrc, tunIPv6Src) }
 
+// destinationLike returns where the packet is sent to, as an address of the family of another, which may be none.
+func (p *frame) destinationLike(a netip.Addr) netip.Addr {
+	if a.Is4() {
+		return p.Addr(tunDst)
+	}
+	return p.Addr(tunIPv6Dst)
+}
+
 func (p *frame) either(v4, v6 *packet.Field) netip.Addr {
 	if a := p.Addr(v4); !a.IsUnspecified() {
 		return a
@@ -240,6 +248,9 @@ func (p *frame) tunnelKey(t *tunnel, tlvs []openflow.TLV) string {
 	add(t.port != 0, "tp_dst=%d", t.port)
 	if options := p.options(tlvs); t.kind == "geneve" && options != "" {
 		words = append(words, "geneve("+options+")")
+	}
+	if t.kind == "erspan" {
+		words = append(words, t.erspanHeader())
 	}
 	var names []string
 	for _, f := range []struct {
@@ -312,23 +323,23 @@ func (x *translation) pushHeader(p *port, last, truncated bool) {
 		from = r.source
 	}
 	x.detail("tunneling from %s %s to %s %s", out.addr, from, mac, next)
-	header, ok := x.header(p, out, mac, from, to)
+	header, ok := x.header(p, out, mac, from)
 	if !ok {
 		x.warn("native tunnel header build failed")
 		x.nowhere(last)
 		return
 	}
 	base, before := x.base, x.packet
-	x.outward(&x.packet, p.tunnel, mac, out.addr, from, to)
-	x.outward(&x.base, p.tunnel, mac, out.addr, from, to)
+	x.outward(&x.packet, p.tunnel, mac, out.addr, from)
+	x.outward(&x.base, p.tunnel, mac, out.addr, from)
 	push := fmt.Sprintf("tnl_push(tnl_port(%s),header(%s),out_port(%s))", p.datapath, header, out.datapath)
-	inside := x.nested(func() {
+	inside := x.nested(attrHeader+size(push), func() {
 		if truncated {
 			x.emit("recirc(0)")
 			return
 		}
 		mask, wrapped := x.mask, x.wrapped
-		x.wrapped = true
+		x.mask, x.wrapped = packet.Flow{}, true
 		x.enter(out, last)
 		x.mask, x.wrapped = mask, wrapped
 	})
@@ -339,7 +350,7 @@ func (x *translation) pushHeader(p *port, last, truncated bool) {
 				x.emit(action)
 			}
 		} else {
-			x.emit("clone(" + push + "," + join(inside) + ")")
+			x.emitAround("clone(%s)", attrHeader, append([]string{push}, inside...))
 		}
 	}
 	x.packet, x.base = before, base
@@ -356,9 +367,18 @@ func (x *translation) nowhere(last bool) {
 	}
 }
 
+// erspanHeader is the header of ERSPAN without the session, which is the tunnel's key.
+func (t *tunnel) erspanHeader() string {
+	if t.erspan[0] == 2 {
+		return fmt.Sprintf("erspan(ver=2,dir=%d,hwid=0x%x)", t.erspan[2], t.erspan[3])
+	}
+	return fmt.Sprintf("erspan(ver=%d,idx=0x%x)", t.erspan[0], t.erspan[1])
+}
+
 // header returns the outer header as the datapath writes it.
-func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (string, bool) {
+func (x *translation) header(p, out *port, mac string, from netip.Addr) (string, bool) {
 	t, q := p.tunnel, &x.packet
+	to := q.destinationLike(from)
 	kind := tunnelKinds[t.kind]
 	if kind.datapath == 0 {
 		return "", false
@@ -382,7 +402,7 @@ func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (str
 		network = fmt.Sprintf("ipv6(src=%s,dst=%s,label=0,proto=%d,tclass=%s,hlimit=%d)", from, to, protocol, hex128(packet.Uint(q.number(tunTOS))), q.number(tunTTL))
 	}
 	sum := "0x0"
-	if t.checksum || to.Is6() { // over IPv6 always
+	if t.checksum || q.destination().Is6() { // over IPv6 always
 		sum = "0xffff"
 	}
 	udp := fmt.Sprintf("udp(src=0,dst=%d,csum=%s)", t.port, sum)
@@ -404,13 +424,10 @@ func (x *translation) header(p, out *port, mac string, from, to netip.Addr) (str
 		inside = udp + ",geneve(" + inside + ")"
 	case "erspan":
 		size += 16
-		inside = fmt.Sprintf("erspan(ver=%d,sid=%s,", t.erspan[0], hex128(packet.Uint(q.number(tunID)&0x3ff)))
 		if t.erspan[0] == 2 {
 			size += 4
-			inside += fmt.Sprintf("dir=%d,hwid=0x%x)", t.erspan[2], t.erspan[3])
-		} else {
-			inside += fmt.Sprintf("idx=0x%x)", t.erspan[1])
 		}
+		inside = strings.Replace(t.erspanHeader(), ",", fmt.Sprintf(",sid=%s,", hex128(packet.Uint(q.number(tunID)&0x3ff))), 1)
 	case "gtpu":
 		size += 16
 		inside = fmt.Sprintf("%s,gtpu(flags=0x30,msgtype=255,teid=%s)", udp, hex128(packet.Uint(q.number(tunID)&0xffffffff)))
@@ -462,7 +479,8 @@ func (p *frame) optionBytes(tlvs []openflow.TLV) int {
 }
 
 // outward turns the packet into the outer one.
-func (x *translation) outward(p *frame, t *tunnel, mac, own string, from, to netip.Addr) {
+func (x *translation) outward(p *frame, t *tunnel, mac, own string, from netip.Addr) {
+	to := x.packet.destinationLike(from)
 	text := func(f *packet.Field, s string) {
 		if v, _, err := f.ParseValue(s); err == nil {
 			p.Set(f, v)
