@@ -126,7 +126,7 @@ func (r *run) passes(ctx context.Context, end underlayEnd, in packet.PortID, fra
 	at := location{node: end.node, bridge: end.bridge, port: in, packet: frame}
 	start := ovs.Start{Bridge: at.bridge, Packet: at.packet}
 	start.Packet.SetInPort(at.port)
-	walk, err := ovs.Follow(ctx, at.node.sw, at.node.Name, r.ct, start)
+	walk, err := ovs.Follow(ctx, at.node, at.node.Name, r.ct, start)
 	if err != nil {
 		return nil, journey.Cause{}, false
 	}

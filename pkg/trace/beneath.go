@@ -184,6 +184,9 @@ func (v *nodeView) zoneLimits(ctx context.Context, zone int) []openflow.ZoneLimi
 	return v.limits
 }
 
+// userspaceDatapath is how dpctl commands name the datapath in userspace; captures name it so, too.
+const userspaceDatapath = "netdev@ovs-netdev"
+
 // tableFull reports whether the conntrack table of a node's datapath has reached its limit: dpctl/ct-set-maxconns in
 // userspace, net.netfilter.nf_conntrack_max in the kernel.
 func (v *nodeView) tableFull(ctx context.Context, userspace bool) bool {
@@ -192,9 +195,8 @@ func (v *nodeView) tableFull(ctx context.Context, userspace bool) bool {
 	}
 	var now, most string
 	if userspace {
-		const datapath = "netdev@ovs-netdev" // which captures name, too
-		most, _ = v.Host.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-maxconns", datapath)
-		now, _ = v.Host.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-nconns", datapath)
+		most, _ = v.Host.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-maxconns", userspaceDatapath)
+		now, _ = v.Host.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-nconns", userspaceDatapath)
 	} else if net, err := v.net(ctx); err == nil {
 		now, most = net.Sysctl["net/netfilter/nf_conntrack_count"], net.Sysctl["net/netfilter/nf_conntrack_max"]
 	}

@@ -24,10 +24,15 @@ type deployment struct {
 	underlay []netip.Prefix
 	// balancers holds the load balancers by virtual IP.
 	balancers map[netip.Addr][]*topology.LoadBalancer
+	// objects holds what flows were made for, by zone: what was read of a zone is read once.
+	objects map[string]*decode.Objects
 }
 
 func newDeployment(c *cluster.Cluster, g *topology.Graph) deployment {
-	d := deployment{cluster: c, graph: g, hosts: hostsOf(g)}
+	d := deployment{cluster: c, graph: g, hosts: hostsOf(g), objects: map[string]*decode.Objects{}}
+	for _, z := range c.Zones {
+		d.objects[z.Name] = decode.NewObjects(z.NB)
+	}
 	for _, p := range g.Ports {
 		if p.Kind == topology.RouterPort && d.leadsOut(p) {
 			d.underlay = append(d.underlay, p.Prefixes()...)

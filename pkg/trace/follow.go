@@ -156,12 +156,7 @@ func (r *run) visit(ctx context.Context, p location) ([]outcome, error) {
 		o, err := r.host(ctx, p)
 		return []outcome{o}, err
 	}
-	start := ovs.Start{Bridge: p.bridge, Packet: p.packet, Table: p.table, Length: r.length}
-	if p.table == 0 {
-		start.Packet.SetInPort(p.port)
-	}
-	start.Packet.SetUint("dp_hash", uint64(r.dpHash))
-	walk, err := ovs.Follow(ctx, p.node.sw, p.node.Name, r.ct, start)
+	walk, err := ovs.Follow(ctx, p.node, p.node.Name, r.ct, r.start(p))
 	if err != nil {
 		return nil, err
 	}
@@ -189,6 +184,19 @@ func (r *run) visit(ctx context.Context, p location) ([]outcome, error) {
 		outcomes = append(outcomes, o)
 	}
 	return outcomes, nil
+}
+
+// start returns where a packet enters the tables of a bridge.
+func (r *run) start(p location) ovs.Start {
+	start := ovs.Start{Bridge: p.bridge, Packet: p.packet, Table: p.table, Length: r.length}
+	if p.table == 0 {
+		start.Packet.SetInPort(p.port)
+	}
+	start.Packet.SetUint("dp_hash", uint64(r.dpHash))
+	if r.replying && p.carries == nil {
+		start.Known = "trk,est,rpl"
+	}
+	return start
 }
 
 // noteBackend records the backend that the packet was sent to.

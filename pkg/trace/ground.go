@@ -118,7 +118,7 @@ func (g *Ground) throughTunnel(ctx context.Context, v *nodeView, to *cluster.Nod
 	at := location{node: v, bridge: port.Bridge, packet: inner}
 	start := ovs.Start{Bridge: port.Bridge, Packet: inner, Actions: fmt.Sprintf("output:%d", port.Number)}
 	start.Packet.SetInPort(packet.PortID{Number: packet.PortLocal})
-	walk, err := ovs.Follow(ctx, v.sw, v.Name, r.ct, start)
+	walk, err := ovs.Follow(ctx, v, v.Name, r.ct, start)
 	if err != nil || len(walk.Leaves) == 0 {
 		return journey.Verdict{Outcome: journey.Unknown}, ctx.Err()
 	}

@@ -53,10 +53,24 @@ type nodeView struct {
 	filterErr  error
 	limits     []openflow.ZoneLimit // of conntrack zones, once read
 	limitsRead bool
-	table      *bool // whether the conntrack table is full, once asked
+	table      *bool  // whether the conntrack table is full, once asked
+	numbers    string // the datapath's numbers of ports, dpif/show, once asked
 
 	workloads map[string]workload       // by the node's end of the link
 	ports     map[string]*topology.Port // by the link that carries them
+}
+
+// Control asks a daemon of the node, as ofproto/trace and what belongs to it is asked; the numbers of ports are asked for once.
+func (v *nodeView) Control(ctx context.Context, daemon, command string, args ...string) (string, error) {
+	numbers := command == "dpif/show"
+	if numbers && v.numbers != "" {
+		return v.numbers, nil
+	}
+	reply, err := v.sw.Control(ctx, daemon, command, args...)
+	if numbers {
+		v.numbers = reply
+	}
+	return reply, err
 }
 
 // zoneView is what is read once for all nodes of a zone.
@@ -158,8 +172,8 @@ func (t *tracer) zone(z *cluster.Zone) *zoneView {
 	if z != nil && z.SB != nil {
 		v.flows = decode.NewLogicalFlows(z.SB)
 	}
-	if z != nil && z.NB != nil {
-		v.objects = decode.NewObjects(z.NB)
+	if z != nil {
+		v.objects = t.objects[z.Name]
 	}
 	if t.zones == nil {
 		t.zones = map[*cluster.Zone]*zoneView{}

@@ -64,6 +64,7 @@ func (r *run) encapsulate(ctx context.Context, p location, port decode.OFPort, l
 		if iface.Name == bridge.Name {
 			start.Number = packet.PortLocal
 		}
+		r.foresee(ctx, c, source, remote, frame)
 		o.next = &location{node: p.node, bridge: bridge.Name, port: start, packet: frame, carries: c}
 		return
 	}
@@ -73,6 +74,10 @@ func (r *run) encapsulate(ctx context.Context, p location, port decode.OFPort, l
 		o.next = &to
 		return
 	}
+	foreseen := frame
+	setMAC(&foreseen, "eth_src", p.node.macAt(ctx, source))
+	setMAC(&foreseen, "eth_dst", to.node.macAt(ctx, remote))
+	r.foresee(ctx, c, source, remote, foreseen)
 	o.next = &location{node: p.node, packet: frame, carries: c}
 }
 

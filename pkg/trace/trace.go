@@ -25,6 +25,9 @@ func Run(ctx context.Context, c *cluster.Cluster, g *topology.Graph, q Query) (*
 	if err != nil {
 		return nil, nil, err
 	}
+	if !t.noNodes {
+		t.beginAt(ctx, ask.from, ask.to)
+	}
 	expected, notes, err := t.logical(ctx, ask)
 	if err != nil {
 		return nil, nil, err
@@ -111,6 +114,7 @@ func (t *tracer) logical(ctx context.Context, ask *question) (*journey.Walk, []s
 		return unread(err, ask), nil, ctx.Err()
 	}
 	w.Evidence = ask.Evidence
+	w.prepare(ctx, rounds)
 	var branches []journey.Branch
 	for _, r := range rounds {
 		b := w.Branch(ctx, r)
@@ -158,6 +162,18 @@ func (q *question) chosen(branches []journey.Branch) error {
 	return &topology.NameError{Text: q.Backend.String(), Reason: "the service has no such backend\nhint: it has " + strings.Join(has, ", ")}
 }
 
+// beginAt has the nodes at both ends read while the logical flows are followed.
+func (t *tracer) beginAt(ctx context.Context, ends ...topology.Match) {
+	for _, end := range ends {
+		if end.Chassis == nil {
+			continue
+		}
+		if n := t.cluster.Node(end.Chassis.Name); n != nil && !n.Far() {
+			node.AskAhead(n.Host).Begin(ctx)
+		}
+	}
+}
+
 // gather opens the nodes that the logical flows lead to in parallel, so that unreachable ones cost one timeout in all.
 func (t *tracer) gather(ctx context.Context, ask *question, expected *journey.Walk) {
 	var nodes []*cluster.Node
@@ -169,10 +185,18 @@ func (t *tracer) gather(ctx context.Context, ask *question, expected *journey.Wa
 			}
 		}
 	}
-	if len(nodes) > 0 {
-		t.cluster.Gather(ctx, nodes...)
-		t.readAhead(ctx, ask, expected, nodes)
+	if len(nodes) == 0 {
+		return
 	}
+	var reading sync.WaitGroup
+	for _, n := range nodes {
+		if n.Vswitch() != nil { // it is there, while others are waited for
+			reading.Go(func() { _, _ = t.known.Names(ctx, n) }) // whoever needs it gets the error
+		}
+	}
+	t.cluster.Gather(ctx, nodes...)
+	t.readAhead(ctx, ask, expected, nodes)
+	reading.Wait()
 }
 
 // readAhead reads side by side what every node on the path will be asked for, and the workloads at both ends: one after the other that
@@ -191,7 +215,12 @@ func (t *tracer) readAhead(ctx context.Context, ask *question, expected *journey
 	if t.reads.Pod == nil {
 		t.reads.Pod = read
 	}
-	ends := []string{ask.request.From.Port, ask.request.To.Port}
+	ends, sender := []string{ask.request.From.Port, ask.request.To.Port}, map[string]bool{}
+	if port := g.PortByName(ask.request.From.Port); port != nil {
+		for _, a := range port.Interfaces {
+			sender[a.Node] = true
+		}
+	}
 	for _, d := range expected.Directions() {
 		ends = append(ends, d.Verdict.Port)
 	}
@@ -207,6 +236,9 @@ func (t *tracer) readAhead(ctx context.Context, ask *question, expected *journey
 			port := g.PortByName(end)
 			if end == "" || port == nil {
 				continue
+			}
+			if !sender[n.Name] && node.AskAhead(n.Host).Possible() {
+				continue // what comes by a tunnel is foreseen
 			}
 			for _, a := range port.Interfaces {
 				if a.Node == n.Name && a.OFPort > 0 {

@@ -108,6 +108,9 @@ func (r *run) toNode(ctx context.Context, at location, n *cluster.Node, o *outco
 	}
 	o.assume(journey.Assumption{Kind: journey.PhysicalNetwork, Nodes: []string{at.node.Name, n.Name}})
 	o.next = &location{node: v, bridge: bridge, port: port, packet: frame, carries: at.carries}
+	if at.carries == nil {
+		r.foreseeAnswer(*o.next)
+	}
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
@@ -57,7 +56,7 @@ func newWalker(ctx context.Context, d deployment, o ovn.Options) (*Walker, error
 			return nil, err
 		}
 		w.zones[z.Name] = &logicalZone{
-			name: z.Name, net: net, options: o, engine: ovn.New(net, o), explain: cause.New(net, decode.NewObjects(z.NB), d.graph),
+			name: z.Name, net: net, options: o, engine: ovn.New(net, o), explain: cause.New(net, d.objects[z.Name], d.graph),
 		}
 	}
 	return w, nil
@@ -115,6 +114,44 @@ func (r *Round) Deciding() (reply bool, v *ovn.Visit) {
 		return p == r.Reply, nil
 	}
 	return p == r.Reply, p.visit
+}
+
+// A Lookup is one that a packet took in a table.
+type Lookup struct {
+	Network  *logicalflow.Network
+	Table    logicalflow.Table
+	Flow     *logicalflow.Flow // that was hit; nil if none was
+	Packet   *packet.Flow      // as it was then, for as long as Lookups has it
+	Resident logicalflow.Resident
+}
+
+// Lookups gives every lookup of a round trip from port to port. It returns false for one that was not in logical networks alone, or
+// in which a lookup left open what was hit; then not all are given.
+func (r *Round) Lookups(each func(Lookup)) bool {
+	return r.Forward.lookups(each) && (r.Reply == nil || r.Reply.lookups(each))
+}
+
+func (p *Path) lookups(each func(Lookup)) bool {
+	if p.stopped != nil || p.host != nil || p.outside || p.visit == nil || p.Outcome() == journey.Delivered && p.visit.End.Reason != ovn.ToPort {
+		return false
+	}
+	for _, s := range p.sections {
+		if s.path == nil {
+			return false
+		}
+		for path := s.path; path != nil; path = path.First {
+			for _, v := range path.Visits {
+				l := Lookup{Network: s.zone.net, Resident: s.zone.engine.Resident(v)}
+				if !v.Lookups(func(t logicalflow.Table, f *logicalflow.Flow, p *packet.Flow) {
+					l.Table, l.Flow, l.Packet = t, f, p
+					each(l)
+				}) {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // last returns the last section of a path that is in a logical network; empty if there is none.
@@ -196,6 +233,26 @@ func (w *Walker) Rounds(ctx context.Context, from topology.Match, p Packet, back
 	}
 	err = f.follow(ctx, *start, &ovn.Connections{}, Path{Packet: start.sent()}, each)
 	return rounds, f.more, err
+}
+
+// prepare reads at once what the flows of rounds were made for.
+func (w *Walker) prepare(ctx context.Context, rounds []*Round) {
+	paths := map[*logicalZone][]*ovn.Path{}
+	for _, r := range rounds {
+		for _, p := range []*Path{r.Forward, r.Reply} {
+			if p == nil {
+				continue
+			}
+			for _, s := range p.sections {
+				if s.path != nil {
+					paths[s.zone] = append(paths[s.zone], s.path)
+				}
+			}
+		}
+	}
+	for z, list := range paths {
+		z.explain.Prepare(ctx, list...)
+	}
 }
 
 // sent returns the packet about to be sent.

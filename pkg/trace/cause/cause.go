@@ -49,6 +49,24 @@ type Finding struct {
 	Allowed []decode.Object
 }
 
+// Prepare reads what the flows of paths were made for at once.
+func (e *Explainer) Prepare(ctx context.Context, paths ...*ovn.Path) {
+	var hints []decode.Hint
+	for _, w := range paths {
+		for _, v := range w.Visits {
+			for _, s := range v.Steps {
+				if s.Flow != nil && !shared(s.Flow.Stage()) {
+					hints = append(hints, decode.Hint{Stage: s.Flow.Stage(), Prefix: s.Flow.Row.ExternalIDs["stage-hint"]})
+				}
+			}
+		}
+	}
+	e.objects.Prefetch(ctx, hints)
+}
+
+// shared reports whether the flows of a stage are shared by all routers: their hint is the route of any of them.
+func shared(stage string) bool { return strings.HasSuffix(stage, "arp_request") }
+
 // Explain finds why a path ended as it did.
 func (e *Explainer) Explain(ctx context.Context, w *ovn.Path) Finding {
 	if c, ok := e.unclear(ctx, w); ok {
@@ -140,8 +158,8 @@ func (e *Explainer) objectOf(ctx context.Context, f *logicalflow.Flow) (decode.O
 		return decode.Object{}, false
 	}
 	stage := f.Stage()
-	if strings.HasSuffix(stage, "arp_request") {
-		return decode.Object{}, false // shared by all routers: the hint is the route of any of them
+	if shared(stage) {
+		return decode.Object{}, false
 	}
 	objects, _ := e.objects.Of(ctx, stage, f.Row.ExternalIDs["stage-hint"])
 	if len(objects) == 0 && f.Row.ExternalIDs["stage-hint"] != "" {

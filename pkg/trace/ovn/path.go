@@ -246,6 +246,23 @@ func (v *Visit) Before(i int) packet.Flow {
 	return p
 }
 
+// Lookups gives a visit's lookups, with the flow that was hit, nil for none, and the packet as it was then. It returns false if one
+// left open which flow was hit, or if what a next hop outside replies was assumed.
+func (v *Visit) Lookups(each func(logicalflow.Table, *logicalflow.Flow, *packet.Flow)) bool {
+	p := v.Packet
+	for i := range v.Steps {
+		s := &v.Steps[i]
+		if len(s.Ties)+len(s.Unknown) > 0 || slices.ContainsFunc(s.Notes, func(n Note) bool { return n.Kind == Assumed && n.Port == nil }) {
+			return false
+		}
+		each(v.Table(s), s.Flow, &p)
+		for _, c := range s.Changes {
+			c.Field.Set(&p, c.To)
+		}
+	}
+	return true
+}
+
 // Table returns a step's table.
 func (v *Visit) Table(s *Step) logicalflow.Table {
 	return logicalflow.Table{Datapath: v.Datapath, Pipeline: v.Pipeline, ID: s.Table, Chassis: v.Chassis}

@@ -29,12 +29,35 @@ type Start struct {
 	Length int // of the packet in bytes, Ethernet header included, where a flow asks (check_pkt_larger); 0: a short packet
 	// Actions, if not empty, are executed in place of a lookup, as those of a packet-out message.
 	Actions string
+	// Known is the state in which conntrack is likely to find the packet, as --ct-next takes it; empty: in a new connection.
+	Known string
 }
 
+// Request returns the command that ovs-vswitchd traces the packet by, and its arguments.
+func (s Start) Request() []string {
+	actions := s.Actions
+	if s.Table > 0 && actions == "" {
+		actions = "resubmit(," + strconv.Itoa(s.Table) + ")"
+	}
+	if actions != "" {
+		return []string{"ofproto/trace-packet-out", s.Bridge, s.Packet.String(), actions}
+	}
+	request := []string{"ofproto/trace", s.Bridge, s.Packet.String()}
+	if s.Known != "" {
+		for range usualPasses {
+			request = append(request, "--ct-next", s.Known)
+		}
+	}
+	return request
+}
+
+// usualPasses is how often a packet comes back from conntrack on most nodes.
+const usualPasses = 3
+
 // Follow takes a packet through the tables of a node's bridges, to every place where it leaves them. ovs-vswitchd
-// traces it with ofproto/trace, and again with ofproto/trace-packet-out each time the packet comes back from conntrack:
-// this package decides what conntrack returns, so that marks, translation and connection state are those of the
-// followed connection.
+// traces it with ofproto/trace, which assumes what conntrack returns. This package decides that, so that marks, translation
+// and connection state are those of the followed connection: where flows may tell the difference, ovs-vswitchd traces the
+// packet again from there, with ofproto/trace-packet-out.
 func Follow(ctx context.Context, sw Switch, node string, ct *Conntrack, start Start) (*Walk, error) {
 	f := &follower{sw: sw, node: node, ct: ct, walk: &Walk{}}
 	f.todo = []pass{{Start: start}}
@@ -56,6 +79,7 @@ type pass struct {
 	Start
 	before []Step
 	told   [][]byte // userdata of controller actions so far
+	traced *traced  // what ovs-vswitchd made of it already; nil: it is to be asked
 }
 
 type follower struct {
@@ -67,24 +91,20 @@ type follower struct {
 }
 
 func (f *follower) pass(ctx context.Context, p pass) error {
-	command, args := "ofproto/trace", []string{p.Bridge, p.Packet.String()}
-	if p.Table > 0 && p.Actions == "" {
-		p.Actions = "resubmit(," + strconv.Itoa(p.Table) + ")"
+	if p.traced == nil {
+		request := p.Request()
+		f.walk.Requests = append(f.walk.Requests, request)
+		reply, err := f.sw.Control(ctx, "ovs-vswitchd", request[0], request[1:]...)
+		if err != nil {
+			return f.refused(err)
+		}
+		t, err := openflow.ParseTrace(reply)
+		if err != nil {
+			return fmt.Errorf("ovs-vswitchd on %s: reply to %s: %w", f.node, request[0], err)
+		}
+		p.traced = &traced{passes: openflow.Replay(t, &p.Packet)}
 	}
-	if p.Actions != "" {
-		command, args = "ofproto/trace-packet-out", append(args, p.Actions)
-	}
-	f.walk.Requests = append(f.walk.Requests, append([]string{command}, args...))
-	reply, err := f.sw.Control(ctx, "ovs-vswitchd", command, args...)
-	if err != nil {
-		return f.refused(err)
-	}
-	t, err := openflow.ParseTrace(reply)
-	if err != nil {
-		return fmt.Errorf("ovs-vswitchd on %s: reply to %s: %w", f.node, command, err)
-	}
-	t.Passes = t.Passes[:1] // the others assume conntrack's result
-	r := &reading{follower: f, pass: p, replayed: openflow.Replay(t, &p.Packet)[0]}
+	r := &reading{follower: f, pass: p, replayed: p.traced.passes[p.traced.number]}
 	r.replayed.Events = ofLength(r.replayed.Events, p.Length)
 	return r.read(ctx)
 }
@@ -329,9 +349,9 @@ func (r *reading) conntrack(i int, e openflow.Event) {
 	back.SetTuple(seen.Now)
 	setConntrack(&back, zone, seen, t)
 	steps := append(r.before[:len(r.before):len(r.before)], r.steps(i)...)
-	r.todo = append(r.todo, pass{
-		Start: Start{Bridge: e.Bridge, Packet: back, Table: action.Table.Number, Length: r.Length}, before: steps, told: r.told,
-	})
+	again := pass{Start: Start{Bridge: e.Bridge, Packet: back, Table: action.Table.Number, Length: r.Length}, before: steps, told: r.told}
+	again.traced = r.traced.after(e, &back)
+	r.todo = append(r.todo, again)
 }
 
 // natted returns the packet as a new connection's nat argument translates it. It uses the first of a range, as
