@@ -47,7 +47,7 @@ func benchmarkReach(b *testing.B, size scale.Size) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	walk, err := reach.NewWalk(ctx, c, g, plan, nil, nil)
+	walk, _, err := reach.NewWalk(ctx, c, g, plan, nil, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -87,18 +87,18 @@ func benchmarkEngine(b *testing.B, c *cluster.Cluster, g *topology.Graph, plan *
 	}
 	net := w.Network(g.Zones[0])
 	var starts []ovn.Start
-	_, err = plan.Run(ctx, func(ctx context.Context, from, to topology.Match, q reach.Question) (reach.Cause, error) {
+	_, err = plan.Run(ctx, func(ctx context.Context, from, to topology.Match, q reach.Question) (reach.Cause, *reach.Likeness, error) {
 		p, err := w.Packet(from, to, q.Protocol, q.SourcePort, q.Port, 4)
 		if err != nil {
-			return reach.Cause{}, err
+			return reach.Cause{}, nil, err
 		}
 		rounds, _, err := w.Rounds(ctx, from, p, netip.AddrPort{})
 		if err != nil {
-			return reach.Cause{}, err
+			return reach.Cause{}, nil, err
 		}
 		port, err := net.Port(ctx, from.Port.Name)
 		starts = append(starts, ovn.Start{Port: port, Packet: rounds[0].Forward.Packet})
-		return reach.Cause{Outcome: rounds[0].Outcome()}, err
+		return reach.Cause{Outcome: rounds[0].Outcome()}, nil, err
 	}, reach.Options{Workers: 1})
 	if err != nil {
 		b.Fatal(err)

@@ -5,7 +5,7 @@
 //
 // A [Plan] is a list of senders, a list of receivers and the traffic between them, or a list of expectations that each
 // name pairs. [Plan.Run] follows all pairs, on all cores. A pair of something with itself is left out: such a packet
-// does not reach the network.
+// does not reach the network. Of very many pairs it follows those of one sender for all of its [Classes].
 //
 // # The result
 //

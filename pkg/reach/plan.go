@@ -15,9 +15,9 @@ import (
 )
 
 // A Walk returns the fate of the first packet of a connection between two parties, and of its reply. It must be safe
-// for concurrent use. An error is trace.ErrNoFamily, or something that could not be read: that pair is then unknown,
-// and the rest continues.
-type Walk func(ctx context.Context, from, to topology.Match, q Question) (Cause, error)
+// for concurrent use. Like, unless it is nil, tells which other senders of a class fare the same. An error is trace.ErrNoFamily,
+// or something that could not be read: that pair is then unknown, and the rest continues.
+type Walk func(ctx context.Context, from, to topology.Match, q Question) (c Cause, like *Likeness, err error)
 
 // A Plan is the pairs to follow.
 type Plan struct {
@@ -81,14 +81,15 @@ func (p *Plan) pair(k int) asked {
 
 // Options configure how a plan is run.
 type Options struct {
-	Workers int // goroutines; 0: one per core
+	Workers int      // goroutines; 0: one per core
+	Classes *Classes // of senders of which one is followed for all; nil: all are
 	// Progress is called now and then, and at the end, with the number of pairs done. It may be nil.
 	Progress func(done int)
 }
 
 // GCPercent is a value for debug.SetGCPercent, the garbage allowed relative to live data: what is read stays and what
 // is followed is freed at once, so that collecting less often is a third faster.
-const GCPercent = 400
+const GCPercent = 300
 
 // stretch is how many pairs a worker takes at a time.
 const stretch = 64
@@ -100,7 +101,7 @@ const maxFailures = 100
 // any more, or the context's.
 func (p *Plan) Run(ctx context.Context, walk Walk, o Options) (*Result, error) {
 	r := &Result{Question: p.question, From: p.from, To: p.to, Causes: []*Cause{}, Unread: []string{}, plan: p, cells: make([]uint32, p.Pairs())}
-	w := &work{plan: p, walk: walk, result: r, index: map[string]uint32{}}
+	w := &work{plan: p, walk: walk, result: r, index: map[string]uint32{}, alike: o.Classes.between(p)}
 	workers := o.Workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -118,6 +119,7 @@ func (p *Plan) Run(ctx context.Context, walk Walk, o Options) (*Result, error) {
 	if err := context.Cause(asking); err != nil {
 		return nil, err
 	}
+	r.Followed = int(w.followed.Load())
 	r.settle()
 	if p.expect != nil {
 		r.Expect = p.expect.compare(r)
@@ -131,6 +133,9 @@ type work struct {
 	walk Walk
 	next atomic.Int64 // the first pair not taken yet
 	done atomic.Int64
+
+	alike    *alike
+	followed atomic.Int64
 
 	failures atomic.Int64 // consecutive
 	giveUp   func(error)
@@ -192,7 +197,20 @@ func (w *work) cell(ctx context.Context, a asked) uint32 {
 	if same(from, to) {
 		return notAsked
 	}
-	c, err := w.walk(ctx, from.match, to.match, w.plan.questions[a.question].of(to))
+	if cell, ok := w.alike.cell(a); ok {
+		return cell
+	}
+	w.followed.Add(1)
+	c, like, err := w.walk(ctx, from.match, to.match, w.plan.questions[a.question].of(to))
+	cell := w.settled(c, err)
+	if err == nil {
+		w.alike.keep(a, like, cell)
+	}
+	return cell
+}
+
+// settled returns the cell of a pair that was followed.
+func (w *work) settled(c Cause, err error) uint32 {
 	switch {
 	case errors.Is(err, trace.ErrNoFamily):
 		return noFamily

@@ -30,8 +30,8 @@ func pods(n, size int) []*Party {
 
 // decide is a Walk that knows parties by their names.
 func decide(rule func(from, to string) Cause) Walk {
-	return func(_ context.Context, from, to topology.Match, _ Question) (Cause, error) {
-		return rule(from.Name, to.Name), nil
+	return func(_ context.Context, from, to topology.Match, _ Question) (Cause, *Likeness, error) {
+		return rule(from.Name, to.Name), nil, nil
 	}
 }
 
@@ -142,14 +142,14 @@ func names(groups []Group) []string {
 func TestUnknown(t *testing.T) {
 	parties := pods(20, 20)
 	plan := &Plan{questions: make([]Question, 1), from: parties, to: parties}
-	r, err := plan.Run(t.Context(), func(_ context.Context, from, to topology.Match, _ Question) (Cause, error) {
+	r, err := plan.Run(t.Context(), func(_ context.Context, from, to topology.Match, _ Question) (Cause, *Likeness, error) {
 		switch {
 		case from.Name == parties[3].Name:
-			return Cause{}, errors.New("the connection is gone")
+			return Cause{}, nil, errors.New("the connection is gone")
 		case to.Name == parties[4].Name:
-			return Cause{}, trace.ErrNoFamily
+			return Cause{}, nil, trace.ErrNoFamily
 		}
-		return Cause{Outcome: journey.Delivered}, nil
+		return Cause{Outcome: journey.Delivered}, nil, nil
 	}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -158,15 +158,15 @@ func TestUnknown(t *testing.T) {
 		t.Errorf("%+v and %d not asked, want %+v and 18", r.Summary, r.Unasked, want)
 	}
 	gone := errors.New("nothing answers")
-	if _, err := plan.Run(t.Context(), func(context.Context, topology.Match, topology.Match, Question) (Cause, error) {
-		return Cause{}, gone
+	if _, err := plan.Run(t.Context(), func(context.Context, topology.Match, topology.Match, Question) (Cause, *Likeness, error) {
+		return Cause{}, nil, gone
 	}, Options{}); !errors.Is(err, gone) {
 		t.Errorf("%v where nothing can be read", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := plan.Run(ctx, func(context.Context, topology.Match, topology.Match, Question) (Cause, error) {
+	if _, err := plan.Run(ctx, func(context.Context, topology.Match, topology.Match, Question) (Cause, *Likeness, error) {
 		cancel()
-		return Cause{}, nil
+		return Cause{}, nil, nil
 	}, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v after the context has ended", err)
 	}

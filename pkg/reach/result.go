@@ -91,6 +91,8 @@ type Result struct {
 	Expect   *Expectation `json:"expect"` // null unless pairs were compared with a list
 	// Unasked counts pairs whose ends share no address family.
 	Unasked int `json:"unasked"`
+	// Followed counts the pairs that were followed one by one: the others are like one of them.
+	Followed int `json:"followed"`
 	// Unread names the nodes that were not looked at, of which the best is assumed.
 	Unread []string `json:"unread"`
 

@@ -19,22 +19,33 @@ import (
 // manySwitches is the number of switches from which on reading all their flows at once is faster.
 const manySwitches = 6
 
+// worthClasses is the number of pairs from which on it is faster to sort their ends into classes first.
+const worthClasses = 100_000
+
 // NewWalk opens a deployment's logical networks for a plan's [Walk]. What is not known from beneath, which may be nil, and
 // the network outside are assumed to behave as package trace describes. A connection with several backends is as bad as
-// the worst of them. What many pairs need is read at once; progress, which may be nil, is called after each piece.
-func NewWalk(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Plan, beneath *Beneath, progress func(done, total int)) (Walk, error) {
+// the worst of them. What many pairs need is read at once; progress, which may be nil, is called after each piece. Of a plan with
+// many pairs it returns the classes, too.
+func NewWalk(ctx context.Context, c *cluster.Cluster, g *topology.Graph, p *Plan, beneath *Beneath, progress func(done, total int)) (Walk, *Classes, error) {
 	w, err := trace.NewWalker(ctx, c, g, ovn.Options{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, zone := range g.Zones {
-		if net := w.Network(zone); net != nil && p.switches() >= manySwitches {
-			if err := net.Preload(ctx, progress); err != nil {
-				return nil, err
+	walker := &walker{Walker: w, beneath: beneath, causes: map[deciding]Cause{}}
+	if p.Pairs() >= worthClasses {
+		if walker.classes, err = classify(ctx, c, g, w, p, beneath, progress); err != nil {
+			return nil, nil, err
+		}
+	} else if p.switches() >= manySwitches {
+		for _, zone := range c.Zones {
+			if net := w.Network(zone.Name); net != nil {
+				if err := net.Preload(ctx, progress, nil); err != nil {
+					return nil, nil, err
+				}
 			}
 		}
 	}
-	return (&walker{Walker: w, beneath: beneath, causes: map[deciding]Cause{}}).walk, nil
+	return walker.walk, walker.classes, nil
 }
 
 // switches returns how many switches a plan's parties are on.
@@ -52,6 +63,7 @@ func (p *Plan) switches() int {
 type walker struct {
 	*trace.Walker
 	beneath *Beneath // nil: not looked at
+	classes *Classes // nil: none
 
 	mu     sync.RWMutex
 	causes map[deciding]Cause
@@ -68,14 +80,14 @@ type deciding struct {
 	reply           bool
 }
 
-func (w *walker) walk(ctx context.Context, from, to topology.Match, q Question) (Cause, error) {
+func (w *walker) walk(ctx context.Context, from, to topology.Match, q Question) (c Cause, like *Likeness, err error) {
 	p, err := w.packet(from, to, q)
 	if err != nil {
-		return Cause{}, err
+		return Cause{}, nil, err
 	}
-	rounds, _, err := w.Rounds(ctx, from, p, netip.AddrPort{})
+	rounds, more, err := w.Rounds(ctx, from, p, netip.AddrPort{})
 	if err != nil {
-		return Cause{}, err
+		return Cause{}, nil, err
 	}
 	worst := rounds[0]
 	for _, r := range rounds[1:] {
@@ -83,15 +95,24 @@ func (w *walker) walk(ctx context.Context, from, to topology.Match, q Question) 
 			worst = r
 		}
 	}
+	if !more {
+		if like, err = w.classes.rest(ctx, from.Port, rounds); err != nil {
+			return Cause{}, nil, err
+		}
+	}
 	if o := worst.Outcome(); o == journey.Delivered || worst.RepliedByOVN {
 		for _, r := range rounds {
 			if c, ok := w.beneath.lost(from, r); ok {
-				return c, nil
+				return c, like, nil
 			}
 		}
-		return Cause{Outcome: journey.Delivered}, nil
+		return Cause{Outcome: journey.Delivered}, like, nil
 	}
-	return w.cause(ctx, worst), nil
+	c = w.cause(ctx, worst)
+	if like != nil && !w.classes.sameCause(from.Port, worst, c) {
+		like = nil
+	}
+	return c, like, nil
 }
 
 // packet returns the first packet from one to the other, of IPv4 if the question allows it and both ends have it.
@@ -155,7 +176,7 @@ func judging(end *ovn.Visit) *logicalflow.Flow {
 // causeOf returns a cause worded to fit the next packet that the same object stops, too.
 func causeOf(v journey.Verdict, reply bool) Cause {
 	if v.Because.Kind == journey.Denied {
-		v.Because.Traffic = nil
+		v.Because.Traffic, v.Because.Groups = nil, ""
 	}
 	return Cause{Outcome: v.Outcome, Reply: reply, Stage: v.Stage, Kind: v.Because.Kind, Text: cause.Words(v.Because), Object: v.Object}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -26,18 +27,20 @@ func Write(w io.Writer, format string, doc any) error {
 // JSON writes doc, indented. Characters that a terminal would interpret are escaped, so that it is safe to view and
 // still the same document.
 func writeJSON(w io.Writer, doc any) error {
-	b, err := compact(doc)
-	if err != nil {
-		return err
+	e := json.NewEncoder(escaping{w})
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(doc)
+}
+
+// escaping writes JSON, which it gets whole, with the characters escaped that a terminal would interpret.
+type escaping struct{ io.Writer }
+
+func (e escaping) Write(text []byte) (int, error) {
+	if _, err := e.Writer.Write(escaped(text, escapeJSON)); err != nil {
+		return 0, err
 	}
-	b = escaped(b, escapeJSON)
-	var out bytes.Buffer
-	out.Grow(2 * len(b)) // enough for most documents once indented
-	if err := json.Indent(&out, b, "", "  "); err != nil {
-		return err
-	}
-	_, err = w.Write(out.Bytes())
-	return err
+	return len(text), nil
 }
 
 // compact returns doc as JSON on one line.
@@ -54,12 +57,17 @@ func compact(doc any) ([]byte, error) {
 // escaped replaces, using as, each character of text that is neither printable nor a line break. All of them are in
 // strings.
 func escaped(text []byte, as func(*bytes.Buffer, rune)) []byte {
-	safe := func(r rune) bool { return unicode.IsPrint(r) || r == '\n' }
-	if !bytes.ContainsFunc(text, func(r rune) bool { return !safe(r) }) {
+	safe := func(r rune) bool { return ' ' <= r && r <= '~' || r == '\n' || unicode.IsPrint(r) }
+	plain := 0
+	for plain < len(text) && text[plain] < utf8.RuneSelf && safe(rune(text[plain])) {
+		plain++
+	}
+	if !bytes.ContainsFunc(text[plain:], func(r rune) bool { return !safe(r) }) {
 		return text // nearly always
 	}
 	var out bytes.Buffer
-	for _, r := range string(text) {
+	out.Write(text[:plain])
+	for _, r := range string(text[plain:]) {
 		if safe(r) {
 			out.WriteRune(r)
 			continue

@@ -49,16 +49,16 @@ func reachGraph(t *testing.T, pods ...string) *topology.Graph {
 }
 
 // guarded is a rule: nobody outside gets into namespace bank, but shop's to vaults, and nothing replies to ops.
-func guarded(_ context.Context, from, to topology.Match, _ reach.Question) (reach.Cause, error) {
+func guarded(_ context.Context, from, to topology.Match, _ reach.Question) (reach.Cause, *reach.Likeness, error) {
 	src, dst := from.Port.Pod, to.Port.Pod
 	switch {
 	case strings.HasPrefix(dst, "bank/") && !strings.HasPrefix(src, "bank/") && !(strings.HasPrefix(src, "shop/") && strings.Contains(dst, "vault")):
 		return reach.Cause{Kind: journey.Denied, Outcome: journey.Dropped, Stage: "ls_out_acl_eval", Text: `dropped by ACL "NP:bank:Ingress"`,
-			Object: &decode.Object{Kind: "ACL", Name: "NP:bank:Ingress", UUID: "1", Owner: decode.Owner{Namespace: "bank", Role: decode.DefaultDeny}}}, nil
+			Object: &decode.Object{Kind: "ACL", Name: "NP:bank:Ingress", UUID: "1", Owner: decode.Owner{Namespace: "bank", Role: decode.DefaultDeny}}}, nil, nil
 	case strings.HasPrefix(src, "ops/"):
-		return reach.Cause{Outcome: journey.Rejected, Reply: true, Text: "a router answers\x1b[31m", Object: &decode.Object{Kind: "routing policy", Name: "no-ops", UUID: "2"}}, nil
+		return reach.Cause{Outcome: journey.Rejected, Reply: true, Text: "a router answers\x1b[31m", Object: &decode.Object{Kind: "routing policy", Name: "no-ops", UUID: "2"}}, nil, nil
 	}
-	return reach.Cause{Outcome: journey.Delivered}, nil
+	return reach.Cause{Outcome: journey.Delivered}, nil, nil
 }
 
 func guardedResult(t *testing.T, pods ...string) *reach.Result {
