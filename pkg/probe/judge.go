@@ -162,7 +162,8 @@ func (r *run) judge(sent *journey.Sent, verdict journey.Verdict, out outgoing) {
 	}
 	there, back := arrived(sent.Places, false), arrived(sent.Places, true)
 	refused := r.errorCame(sent.Places, refusal, failure, expiry)
-	there = there && !r.errorCame(sent.Places, expiry)
+	// The path of a packet that trace sees dropped ends before who it is for.
+	there = there && verdict.Outcome != journey.Dropped && !r.errorCame(sent.Places, expiry)
 	from, to := name(r.trace.Request.From), name(r.trace.Request.To)
 	switch {
 	case errors.Is(out.err, node.ErrNotSent):

@@ -108,6 +108,20 @@ func TestJudgeRefused(t *testing.T) {
 	}
 }
 
+// An error about a packet whose path ends before who it is for, such as one that leaves OVN, is not of that one.
+func TestJudgeRefusedOutside(t *testing.T) {
+	r := pathRun()
+	dropped := journey.Verdict{Outcome: journey.Dropped}
+	r.trace.Verdict, r.paths[0].verdict = dropped, dropped
+	for _, p := range r.paths[0].watchpoints[:6] {
+		r.sights(p, itself, 0)
+	}
+	r.sights(r.paths[0].watchpoints[11], failure, 0)
+	if sent := r.answer(outgoing{count: 1}); sent.Result != journey.Refused || !sent.Agrees {
+		t.Errorf("%+v", sent)
+	}
+}
+
 // An echo of some size comes through when its reply is back, a datagram when it is there; an error about it does not count.
 func TestCameThrough(t *testing.T) {
 	for _, c := range []struct {

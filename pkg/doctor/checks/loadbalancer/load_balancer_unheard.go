@@ -26,13 +26,18 @@ on the backend's port: connections are reset.`,
 	Settle: true, // a container starts
 	Begin:  doctor.BeginGround,
 	Run: func(p *doctor.Pass) {
+		nodes := facts.Switching(p.Deployment)
+		if len(nodes) == 0 { // before the topology is read for it
+			p.Skip(noneToRead)
+			return
+		}
 		ground, ok := doctor.Need(p, doctor.NorthboundObject, func() (*trace.Ground, error) { return doctor.GroundOf(p.Deployment) })
 		if !ok {
 			return
 		}
 		few := &fewPods{Pass: p, of: map[string]int{}}
 		ground.ReadPods(few.read)
-		found, err := ground.Unheard(p.Context(), facts.Switching(p.Deployment))
+		found, err := ground.Unheard(p.Context(), nodes)
 		if err != nil {
 			p.Unknown(doctor.NorthboundObject, err)
 			return
@@ -46,10 +51,12 @@ on the backend's port: connections are reset.`,
 		case few.count == 0 && few.unread != nil:
 			p.Skip("no pod behind a load balancer can be looked into: " + few.unread.Error())
 		case few.count == 0:
-			p.Skip("no load balancer for TCP has backends in the pods of nodes that can be read")
+			p.Skip(noneToRead)
 		}
 	},
 }
+
+const noneToRead = "no load balancer for TCP has backends in the pods of nodes that can be read"
 
 // farPods is how many pods of a remote node are read: each takes round trips.
 const farPods = 40
