@@ -63,7 +63,9 @@ func besideBare(b *testing.B, d *scale.Deployment, program string) {
 
 // friends are two pods on different nodes, the first of which may open connections to TCP port 8080 of the other by its
 // policies.
-func friends(d *scale.Deployment) (from, to scale.Pod) { return d.Pod(10, 0), d.Pod(0, 0) }
+func friends(d *scale.Deployment) (from, to scale.Pod) {
+	return d.Pod(11%d.Nodes, 11/d.Nodes), d.Pod(0, 0)
+}
 
 // between is the question about them as ovnctl and as ovn-trace take it.
 func between(d *scale.Deployment) (args []string, microflow string) {

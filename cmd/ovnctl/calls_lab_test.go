@@ -30,7 +30,7 @@ func scriptsFor(t *testing.T, l *lab.Lab, args ...string) map[string][]string {
 	}
 	cmd := l.Program(t.Context(), "node1", slices.Concat([]string{self}, args, []string{"--nb", l.NB(), "--node-exec", prefix + " {hostname}"})...)
 	cmd.Env = append(cmd.Env, asOvnctl+"=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != exitFound {
 		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
 	sent := map[string][]string{}
@@ -56,6 +56,31 @@ func TestTopologyCalls(t *testing.T) {
 			}
 			if len(sent) != 1 || !slices.Equal(asked, []string{"conf"}) {
 				t.Errorf("%v: %s was sent %d scripts that ask for %q, want one for conf", args, node, len(sent), asked)
+			}
+		}
+	}
+}
+
+// TestTraceCalls holds that a trace costs each other node two round trips: what every trace asks of a node, and what comes of the
+// packet there, and of its reply.
+func TestTraceCalls(t *testing.T) {
+	for _, c := range []struct {
+		topology  lab.Topology
+		questions []string
+	}{
+		{lab.OVNKubernetes(), []string{
+			"shop/client shop/web-2 --tcp 8080", "shop/client shop/web-2 --udp 9090", "shop/client shop/web-2", "shop/client shop/web-2 --tcp 8080 -6",
+			"shop/client svc:shop/web --tcp 80", "shop/client bank/vault --tcp 8080", "shop/client 203.0.113.10",
+			"node:node1 shop/web-2 --tcp 8080", "shop/client node:node2",
+		}},
+		{lab.KubeOVN(), []string{"shop/client shop/web-2 --tcp 8080", "shop/client svc:10.96.0.10:80 --tcp 80", "node:node1 shop/web-2 --tcp 8080", "shop/client node:node2"}},
+	} {
+		l := labtest.Shared(t, c.topology)
+		for _, question := range c.questions {
+			for node, sent := range scriptsFor(t, l, append([]string{"trace"}, strings.Fields(question)...)...) {
+				if len(sent) > 2 {
+					t.Errorf("%s: %s was sent %d scripts", question, node, len(sent))
+				}
 			}
 		}
 	}

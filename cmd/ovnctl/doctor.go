@@ -142,7 +142,7 @@ Output formats: ` + strings.Join(render.DoctorFormats, ", ") + `.
 
 // objects returns the arguments without the values of flags that may stand alone.
 func (o *doctorOptions) objects(cmd *cobra.Command, args []string) []string {
-	return o.namespace.names(o.watch.take(cmd, o.serve.take(cmd, args)))
+	return o.namespace.objects(o.watch.take(cmd, o.serve.take(cmd, args)))
 }
 
 // runThere runs doctor, with --fix on the node that --node names.

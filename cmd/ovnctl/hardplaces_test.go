@@ -190,6 +190,7 @@ func TestMistakes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { inEveryFormat(t, exitUsage, c.args, c.want...) })
 	}
+	hard(t, nil, "--offline", "demo", "doctor", "-n", "shpo").want(t, exitUsage, "not found: ns:shpo", "hint: nearest: shop")
 	for _, args := range [][]string{show("-o", "xml"), trace("shop/client", "shop/web-1", "-o", "dot")} {
 		hard(t, nil, args...).want(t, exitUsage, "expected one of ", "json")
 	}

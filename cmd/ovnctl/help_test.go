@@ -25,7 +25,7 @@ func TestHelpFits(t *testing.T) {
 	check(newRoot(&options{}, ""))
 }
 
-// What prints text only refuses a format, and help on an unknown command is an error.
+// What prints text only refuses a format, and help on an unknown command, or a completion for an unknown shell, is an error.
 func TestTextOnly(t *testing.T) {
 	for _, test := range []struct {
 		args []string
@@ -33,6 +33,7 @@ func TestTextOnly(t *testing.T) {
 	}{
 		{[]string{"completion", "bash", "-o", "json"}, "prints text only"},
 		{[]string{"help", "trcae"}, "did you mean ovnctl trace?"},
+		{[]string{"completion", "bsah"}, "did you mean ovnctl completion bash"},
 	} {
 		var out, errs strings.Builder
 		if code := run(t.Context(), test.args, strings.NewReader(""), &out, &errs); code != exitUsage || !strings.Contains(errs.String()+out.String(), test.want) {

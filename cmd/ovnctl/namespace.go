@@ -19,12 +19,12 @@ func (n *namespace) addFlag(f *pflag.FlagSet) {
 	f.StringVarP((*string)(n), "namespace", "n", "", "pods and services named without a `namespace` are in this one")
 }
 
-// all names what is in the namespace; empty without one.
-func (n namespace) all() string {
-	if n == "" {
-		return ""
+// objects returns names with the namespace; where none is given, all that is in it.
+func (n namespace) objects(texts []string) []string {
+	if n != "" && len(texts) == 0 {
+		return []string{"ns:" + string(n)}
 	}
-	return "ns:" + string(n)
+	return n.names(texts)
 }
 
 // names returns names with the namespace, where they lack one.

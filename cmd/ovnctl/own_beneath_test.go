@@ -52,7 +52,7 @@ func lateFaults(l *lab.Lab) []fault {
 		{name: "MTU of the underlay", on: "fab", still: true, breaks: "ip link set node2 mtu 1300", mends: "ip link set node2 mtu 1500",
 			asks: []faultAsk{q("icmp", "shop/client", "shop/web-2", "").sized(1400).assumed("the physical network between node1 and node2")}},
 		{name: "another host answers for node2", on: "fab", still: true,
-			breaks: "unshare -n sleep 300 >/dev/null 2>&1 & echo $! > " + l.Dir + "/fake.pid; sleep 0.3; ip link add fakex type veth peer name fakey address 02:00:00:00:00:55; ip link set fakex master under; ip link set fakex up; ip link set fakey netns $!; nsenter -t $! -n sh -c 'ip link set fakey up; ip addr add 172.30.0.12/24 dev fakey'; nft add table bridge t; nft 'add chain bridge t f { type filter hook forward priority 0; }'; nft add rule bridge t f iifname node2 ether type arp drop; i=0; until " + l.Dir + "/enter node1 ovs-appctl tnl/neigh/show | grep '^172.30.0.12 ' | grep -q 02:00:00:00:00:55; do i=$((i+1)); test $i -lt 20; " + fmt.Sprintf(neighbourhood, l.Dir) + "; done",
+			breaks: "unshare -n sleep 300 >/dev/null 2>&1 & echo $! > " + l.Dir + "/fake.pid; sleep 0.3; ip link add fakex type veth peer name fakey address 02:00:00:00:00:55; ip link set fakex master under; ip link set fakex up; ip link set fakey netns $!; nsenter -t $! -n sh -c 'ip link set fakey up; ip addr add 172.30.0.12/24 dev fakey'; nft add table bridge t; nft 'add chain bridge t f { type filter hook forward priority 0; }'; nft add rule bridge t f iifname node2 ether type arp drop; nft add rule bridge t f iifname node2 udp dport 6081 drop; i=0; until " + l.Dir + "/enter node1 ovs-appctl tnl/neigh/show | grep '^172.30.0.12 ' | grep -q 02:00:00:00:00:55; do i=$((i+1)); test $i -lt 20; " + fmt.Sprintf(neighbourhood, l.Dir) + "; done",
 			mends:  "nft delete table bridge t; ip link del fakex; kill $(cat " + l.Dir + "/fake.pid); " + fmt.Sprintf(neighbourhood, l.Dir),
 			asks:   []faultAsk{q("tcp", "shop/client", "shop/web-2", "sends packets for 172.30.0.12 to 02:00:00:00:00:55"), q("tcp", "shop/client", "shop/web-3", "")}},
 		acl("ACL rejects the sender's packets", "acl-add node2 to-lport 1500 'outport == \"shop_web-2\" && tcp' reject", "acl-del node2 to-lport 1500 'outport == \"shop_web-2\" && tcp'", q("tcp", "shop/client", "shop/web-2", "rejected with a TCP reset by ACL")),
@@ -114,6 +114,7 @@ func ownFaults(l *lab.Lab) []fault {
 	}
 	const pod2 = "$(ovs-vsctl --bare --columns=name find Interface external_ids:iface-id=shop_web-2)"
 	anew := fmt.Sprintf(neighbourhood, l.Dir)
+	silent, heard := inFabric(l, tunnelsSilent)+"; ", inFabric(l, "nft delete table bridge t")+"; "
 	const twoLinks = "ip link add d0 type veth peer name d1; ip link set d1 up; ip link set d0 up; "
 	return []fault{
 		{name: "traffic control of the uplink", on: "node2", still: true, breaks: "tc qdisc add dev eth0 root tbf rate 8bit burst 1 limit 1", mends: "tc qdisc del dev eth0 root" + healed,
@@ -253,11 +254,11 @@ func ownFaults(l *lab.Lab) []fault {
 			asks: []faultAsk{q("icmp", "node1", "shop/web-2", "there is no association for that"), q("icmp", "node1", "shop/web-3", "")}},
 		{name: "IPsec of the host by priority", on: "node1", still: true, breaks: "ip xfrm policy add dir out dst 10.244.2.0/24 priority 9 action block; ip xfrm policy add dir out dst 10.244.2.0/24 proto icmp priority 5; ip xfrm policy add dir out dst 10.244.3.0/24 tmpl proto esp mode transport level use", mends: "ip xfrm policy flush",
 			asks: []faultAsk{q("icmp", "node1", "shop/web-2", ""), q("tcp", "node1", "shop/web-2", "action block"), q("icmp", "node1", "shop/web-3", "")}},
-		{name: "bridge drops ARP", on: "node1", still: true, breaks: "ovs-ofctl add-flow br-ex priority=1000,arp,arp_op=1,actions=drop; " + anew, mends: "ovs-ofctl --strict del-flows br-ex priority=1000,arp,arp_op=1; " + anew + healed,
+		{name: "bridge drops ARP", on: "node1", still: true, breaks: silent + "ovs-ofctl add-flow br-ex priority=1000,arp,arp_op=1,actions=drop; " + anew, mends: heard + "ovs-ofctl --strict del-flows br-ex priority=1000,arp,arp_op=1; " + anew + healed,
 			asks: []faultAsk{cut("tcp", "shop/client", "shop/web-2", "asks for the MAC address of 172.30.0.12"), cut("icmp", "node1", "node2", "asks for the MAC address of 172.30.0.12")}},
-		{name: "host answers no ARP", on: "node2", still: true, breaks: asksNobody + "sysctl -qw net.ipv4.conf.all.arp_ignore=8; " + anew, mends: "sysctl -qw net.ipv4.conf.all.arp_ignore=1; " + anew + asksAgain + healed,
+		{name: "host answers no ARP", on: "node2", still: true, breaks: silent + asksNobody + "sysctl -qw net.ipv4.conf.all.arp_ignore=8; " + anew, mends: heard + "sysctl -qw net.ipv4.conf.all.arp_ignore=1; " + anew + asksAgain + healed,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "net.ipv4.conf.all.arp_ignore=8 on node2"), q("icmp", "node1", "node2", "net.ipv4.conf.all.arp_ignore=8 on node2")}},
-		{name: "packet filter of ARP", on: "node2", still: true, breaks: asksNobody + "nft 'add table arp t; add chain arp t o { type filter hook output priority 0; }; add rule arp t o arp saddr ip 172.30.0.12 drop'; " + anew, mends: "nft delete table arp t; " + anew + asksAgain + healed,
+		{name: "packet filter of ARP", on: "node2", still: true, breaks: silent + asksNobody + "nft 'add table arp t; add chain arp t o { type filter hook output priority 0; }; add rule arp t o arp saddr ip 172.30.0.12 drop'; " + anew, mends: heard + "nft delete table arp t; " + anew + asksAgain + healed,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "arp t o: arp saddr ip 172.30.0.12 drop on node2"), q("icmp", "node1", "node2", "arp t o: arp saddr ip 172.30.0.12 drop on node2")}},
 		{name: "static entry of the bridge's FDB", on: "node1", still: true, breaks: "ovs-appctl fdb/add br-ex eth0 0 0a:58:ac:1e:00:0b" + purge, mends: "ovs-appctl fdb/del br-ex 0 0a:58:ac:1e:00:0b" + purge + healed,
 			asks: []faultAsk{cut("tcp", "shop/client", "shop/web-2", "learned port is input port"), cut("icmp", "node1", "node2", "learned port is input port")}},

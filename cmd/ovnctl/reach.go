@@ -68,9 +68,9 @@ Output formats: ` + strings.Join(render.ReachFormats, ", ") + `.
 			if !cmd.Flags().Changed("memory") && os.Getenv("GOMEMLIMIT") == "" {
 				debug.SetMemoryLimit(min(reachMemory, memory.Limit()))
 			}
-			debug.SetGCPercent(reach.GCPercent)
-			if all := o.namespace.all(); all != "" && len(args)+len(o.from)+len(o.to) == 0 && o.expect == "" {
-				args = []string{all, all}
+			if len(args)+len(o.from)+len(o.to) == 0 && o.expect == "" {
+				all := o.namespace.objects(nil)
+				args = append(all, all...) // from it to itself
 			}
 			o.from, o.to = o.namespace.names(o.from), o.namespace.names(o.to)
 			return o.run(cmd.Context(), o.namespace.names(args))
@@ -90,7 +90,7 @@ Output formats: ` + strings.Join(render.ReachFormats, ", ") + `.
 	f.BoolVarP(&o.v6, "ipv6", "6", false, "IPv6 only")
 	f.BoolVar(&o.logical, "logical", false, "read no node: follow the logical flows only")
 	f.StringVar(&o.expect, "expect", "", "compare with the list in `file`; - is standard input")
-	f.IntVar(&o.maxPairs, "max-pairs", 1000000, "ask at most so `many` pairs; 0 for any number")
+	f.IntVar(&o.maxPairs, "max-pairs", 5000000, "ask at most so `many` pairs; 0 for any number")
 	cmd.MarkFlagsMutuallyExclusive("tcp", "udp", "icmp")
 	cmd.MarkFlagsMutuallyExclusive("ipv4", "ipv6")
 	return cmd
@@ -250,10 +250,11 @@ func (o *reachOptions) ask(ctx context.Context, c *cluster.Cluster, g *topology.
 			return nil, err
 		}
 	}
-	walk, err := reach.NewWalk(ctx, c, g, plan, beneath, p.loading)
+	walk, classes, err := reach.NewWalk(ctx, c, g, plan, beneath, p.loading)
 	if err == nil {
+		defer debug.SetGCPercent(debug.SetGCPercent(reach.GCPercent)) // what is read stays
 		var result *reach.Result
-		if result, err = plan.Run(ctx, walk, reach.Options{Progress: p.asked}); err == nil {
+		if result, err = plan.Run(ctx, walk, reach.Options{Classes: classes, Progress: p.asked}); err == nil {
 			result.Unread = beneath.Unread
 			return result, nil
 		}

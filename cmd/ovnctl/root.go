@@ -208,6 +208,7 @@ sockets itself: it needs no OVS or OVN command-line tools.
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
+	addCompletion(root)
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"offline": completeOffline, "output": completeFormats, "color": completeWords("auto", "always", "never"), "via": completeWords(presetNames()...),
 	} {
@@ -284,6 +285,26 @@ func newHelp() *cobra.Command {
 			about.InitDefaultHelpFlag()
 			return about.Help()
 		},
+	}
+}
+
+// addCompletion adds cobra's command, except that an unknown shell is an error, and that its help fits 80 columns.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Args = nil
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{unknownCommand(cmd, args[0])}
+			}
+			return cmd.Help()
+		}
+		for _, shell := range c.Commands() {
+			shell.Long = strings.ReplaceAll(shell.Long, "you can install it via your OS's package manager", "your system has it as a package")
+		}
 	}
 }
 

@@ -74,10 +74,7 @@ Output formats: ` + strings.Join(render.TopologyFormats, ", ") + `.
   ovnctl topology show --logical -o dot | dot -Tsvg > network.svg`,
 		ValidArgsFunction: o.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if all := o.namespace.all(); all != "" && len(args) == 0 {
-				args = []string{all}
-			}
-			return o.run(cmd.Context(), o.namespace.names(args))
+			return o.run(cmd.Context(), o.namespace.objects(args))
 		},
 	}
 	f := cmd.Flags()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,6 +160,7 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 	if o.watch > 0 {
 		return o.runWatch(ctx, c, from, to)
 	}
+	debug.SetGCPercent(400) // as for doctor: what is read is kept until the end
 	t, notes, err := o.follow(ctx, c, from, to)
 	if err != nil {
 		o.warn(c)
@@ -181,6 +183,9 @@ func (o *traceOptions) run(ctx context.Context, from, to string) (err error) {
 
 // follow traces the packet in one deployment, with notes on what was not read.
 func (o *traceOptions) follow(ctx context.Context, c *cluster.Cluster, from, to string) (*journey.Trace, []string, error) {
+	if !o.logical {
+		trace.Prepare(c)
+	}
 	g, err := topology.LoadBetween(ctx, c, from, to)
 	if err != nil {
 		return nil, nil, unknownError{err}

@@ -133,7 +133,7 @@ var libraries = map[string][]string{
 	"github.com/go-logr/logr":        {"pkg/kube"},
 	"golang.org/x/net":               {"pkg/fixes/ping.go"},
 	"golang.org/x/term":              {"cmd/ovnctl"},
-	"golang.org/x/sync":              {"pkg/cluster", "pkg/decode", "pkg/doctor/checks/cms", "pkg/doctor/checks/tunnel", "pkg/probe", "pkg/snapshot", "pkg/topology"},
+	"golang.org/x/sync":              {"pkg/cluster", "pkg/decode", "pkg/desired", "pkg/doctor/checks/cms", "pkg/doctor/checks/tunnel", "pkg/probe", "pkg/snapshot", "pkg/topology"},
 	"golang.org/x/sys":               {"cmd/ovnctl", "pkg/node", "internal/lab"},
 
 	"github.com/ovn-kubernetes/libovsdb": {"pkg/replica"},

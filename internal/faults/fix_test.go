@@ -3,9 +3,11 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -295,7 +297,12 @@ func (m *matrix) watchdogKilled() {
 		hold := filepath.Join(m.Dir, "hold")
 		cmd, out := m.start([]string{"OVNCTL_FAILPAUSE=" + point + " " + hold}, restore...)
 		m.until("ovnctl is at "+point, func() bool { return exists(hold) })
-		m.scene.kill(m.watchdog(), syscall.SIGKILL)
+		watchdog := m.watchdog()
+		m.scene.kill(watchdog, syscall.SIGKILL)
+		m.until("the watchdog has ended", func() bool { // on a busy machine not at once
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", watchdog))
+			return err != nil || bytes.Contains(stat, []byte(") Z "))
+		})
 		_ = os.Remove(hold)
 		_ = cmd.Wait()
 		if code := cmd.ProcessState.ExitCode(); code != 4 || !strings.Contains(out.String(), "the watchdog is no longer running") {

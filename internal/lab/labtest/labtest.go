@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -80,4 +81,28 @@ func up(tb testing.TB, ctx context.Context, t lab.Topology, o lab.Options) *lab.
 	}
 	tb.Logf("lab %s on %s: up after %.1f s in %s", t.Name, l.Release, time.Since(start).Seconds(), l.Dir)
 	return l
+}
+
+// OnReleases runs a test on releases of Open vSwitch and OVN, each of which it installs. Debian's unstable cannot be installed on
+// every day: then the log says that it was not tested.
+func OnReleases(t *testing.T, names []string, test func(t *testing.T, r lab.Release)) {
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			r, err := lab.Install(t.Context(), name)
+			switch {
+			case err != nil && name == "sid":
+				t.Logf("NOT TESTED: sid cannot be installed today: %v", err)
+				return
+			case err != nil:
+				t.Fatal(err)
+			}
+			t.Log(r)
+			test(t, r)
+		})
+	}
+}
+
+// Others are the releases beside the machine's own.
+func Others() []string {
+	return slices.DeleteFunc(lab.Releases(), func(name string) bool { return name == lab.System })
 }

@@ -33,6 +33,7 @@ var suites = []suite{
 	{name: "flows and decode", in: "cmd/ovnctl", tests: []string{"TestDecodeLab", "TestDecodePackets", "TestFlowsLab"}},
 	{name: "healthy", in: "internal/faults", tests: []string{"TestHealthy/ovn-kubernetes"}},
 	{name: "captures", in: "cmd/ovnctl", tests: []string{"TestCaptureAnswers/ovn-kubernetes"}, env: "OVNCTL_PAIRS=6", part: "OVNCTL_PAIRS=1"},
+	{name: "megaflows", in: "pkg/trace/ovssim", tests: []string{"TestInstalled"}, env: "OVNCTL_BRIDGES=64", part: "OVNCTL_BRIDGES=16"},
 	{name: "faults", in: "internal/faults", tests: []string{"TestFaults"}, few: []string{"TestFaults/beneath"}}, // a third of them, by OVNCTL_TURN
 }
 
