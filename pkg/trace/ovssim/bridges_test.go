@@ -228,6 +228,23 @@ func (c *bridgeComparison) read() (*ovssim.Source, []error) {
 	return source, errs
 }
 
+// readWhole reads the switch; false if that ended it, or if it has what ovs-ofctl does not print.
+func (c *bridgeComparison) readWhole() (*ovssim.Source, bool) {
+	source, errs := c.read()
+	if source == nil {
+		c.show("the switch ended before its dump", 1, fmt.Sprint(errs))
+		c.revive()
+		return nil, false
+	}
+	for _, err := range errs {
+		if _, bad := errors.AsType[*openflow.SyntaxError](err); bad { // ovs-ofctl leaves out the rest of a message that it cannot decode
+			c.show("ovs-ofctl cannot decode its own dump", 1, fmt.Sprint(err))
+			return nil, false
+		}
+	}
+	return source, true
+}
+
 func compareBridges(t *testing.T, release string) {
 	c := newBridgeComparison(t, release)
 	n := bridges(t)
@@ -368,17 +385,9 @@ func (c *bridgeComparison) bridge(b *drawnBridge) {
 		c.revive()
 		return
 	}
-	source, errs := c.read()
-	if source == nil {
-		c.show("the switch ended before its dump", len(flows), strings.Join(flows, "\n")+fmt.Sprint(errs))
-		c.revive()
+	source, ok := c.readWhole()
+	if !ok {
 		return
-	}
-	for _, err := range errs {
-		if _, bad := errors.AsType[*openflow.SyntaxError](err); bad { // ovs-ofctl leaves out the rest of a message that it cannot decode
-			c.show("ovs-ofctl cannot decode its own dump", 1, fmt.Sprint(err))
-			return
-		}
 	}
 	sw := ovssim.NewSwitch(*source)
 	written, unread := c.written(*source, flows)

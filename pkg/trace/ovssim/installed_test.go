@@ -56,10 +56,8 @@ func (c *installedComparison) bridge(b *drawnBridge) {
 		c.revive()
 		return
 	}
-	source, errs := c.read()
-	if source == nil {
-		c.t.Log(errs)
-		c.revive()
+	source, ok := c.readWhole()
+	if !ok {
 		return
 	}
 	for range sentPackets {
