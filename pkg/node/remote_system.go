@@ -291,7 +291,7 @@ func (r *remote) Processes(ctx context.Context) ([]Process, error) {
 		}
 		p.Exe, p.Deleted = strings.CutSuffix(strings.TrimSuffix(f["x"], "\n"), " (deleted)")
 		p.Cgroup = mainCgroup(f["c"])
-		p.Container = contained(p.Cgroup, firstCgroup, f["n"], first["F"])
+		p.Container = contained(p.Cgroup, firstCgroup, strings.TrimSpace(f["n"]), strings.TrimSpace(first["F"]))
 		p.State, p.Started = parseStat(f["s"], boot)
 		list = append(list, p)
 	}

@@ -209,6 +209,33 @@ func TestProcessesBothWays(t *testing.T) {
 	}
 }
 
+// Where the first process can be looked at, as root can on most hosts, a daemon beside it is not in a container.
+func TestProcessesBesideTheFirst(t *testing.T) {
+	dir := t.TempDir()
+	enter := filepath.Join(dir, "enter")
+	write(t, enter, `#!/bin/sh
+export TMPDIR=`+dir+`
+exec unshare --pid --fork --kill-child --mount-proc sh -ec '
+dir=$(mktemp -d)
+trap "rm -r $dir" EXIT
+ovsdb-tool create $dir/db /usr/share/openvswitch/vswitch.ovsschema
+ovsdb-server --detach --no-chdir --pidfile=$dir/pid --unixctl=$dir/ctl --remote=punix:$dir/sock $dir/db
+shift
+"$@"' sh "$@"
+`)
+	if err := os.Chmod(enter, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h, err := node.Remote(node.RemoteConfig{Hostname: "x", Prefix: enter + " {hostname}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := h.Processes(t.Context())
+	if err != nil || len(list) != 1 || list[0].Name != "ovsdb-server" || list[0].Container {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 func TestLogBothWays(t *testing.T) {
 	here, behind := rooted(t, "node1"), remote(t, "node1")
 	for _, daemon := range []string{"ovs-vswitchd", "ovsdb-server", "ovn-controller"} {
