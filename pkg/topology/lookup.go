@@ -132,16 +132,24 @@ type NextHop struct {
 
 // NextHops returns where a packet from src to dst may go first when sent by port's owner: to dst itself if a network
 // of the port's switch contains both, else to the gateway announced by DHCP, or to each router port whose network
-// contains src, narrowest first. It is empty if no router is on the switch.
+// contains src, narrowest first. Where nothing in OVN tells the network of src, as on a switch without a router, what is on
+// the switch is on the link. It is empty if nothing leads to dst.
 func (g *Graph) NextHops(port *Port, src, dst netip.Addr) []NextHop {
 	s := g.SwitchOf(port)
 	if s == nil {
 		return nil
 	}
-	if g.onLink(s, src, dst) {
+	known, both := false, false
+	for _, n := range g.networksOf(s, port) {
+		known = known || n.Contains(src)
+		both = both || n.Contains(src) && n.Contains(dst)
+	}
+	if both || !known {
 		hop := g.neighbour(s, dst)
 		hop.OnLink = true
-		return []NextHop{hop}
+		if both || hop.Port != nil || hop.Outside {
+			return []NextHop{hop}
+		}
 	}
 	var hops []NextHop
 	if hop, ok := g.DHCPGateway(port, dst); ok {
@@ -218,11 +226,18 @@ func (g *Graph) answersFor(port *Port, a netip.Addr) string {
 	return ""
 }
 
-// onLink reports whether a network of the switch contains both addresses.
-func (g *Graph) onLink(s *Switch, a, b netip.Addr) bool {
-	both := func(n netip.Prefix) bool { return n.Contains(a) && n.Contains(b) }
-	return slices.ContainsFunc(g.subnets[s.UUID], both) ||
-		slices.ContainsFunc(g.routersOn[s.UUID], func(r *Port) bool { return slices.ContainsFunc(r.Prefixes(), both) })
+// networksOf returns the networks of a switch that OVN tells: configured, of the routers on it, and announced to the port by DHCP.
+func (g *Graph) networksOf(s *Switch, port *Port) []netip.Prefix {
+	all := slices.Clone(g.subnets[s.UUID])
+	for _, r := range g.routersOn[s.UUID] {
+		all = append(all, r.Prefixes()...)
+	}
+	for _, d := range []*DHCP{port.DHCPv4, port.DHCPv6} {
+		if d != nil {
+			all = append(all, prefixesOf([]string{d.CIDR})...)
+		}
+	}
+	return all
 }
 
 // DHCPGateway returns where a port's DHCP options make its owner send a packet for another link; ok is false if they

@@ -233,6 +233,19 @@ func TestNextHops(t *testing.T) {
 	if hops := g.NextHops(port(t, g, "db.bank"), addr("10.16.0.2"), addr("8.8.8.8")); len(hops) != 0 {
 		t.Errorf("without a router: %+v", hops)
 	}
+	// ovn-default has no router and no subnet: what is on it is on the link, until DHCP tells the network.
+	db := port(t, g, "db.bank")
+	if hops := g.NextHops(db, addr("10.16.0.2"), addr("10.16.0.3")); len(hops) != 1 || !hops[0].OnLink || hops[0].MAC != "0a:00:00:00:02:03" {
+		t.Errorf("on a switch whose network is not told: %+v", hops)
+	}
+	db.DHCPv4 = &topology.DHCP{CIDR: "10.16.0.0/31"}
+	if hops := g.NextHops(db, addr("10.16.0.1"), addr("10.16.0.3")); len(hops) != 0 {
+		t.Errorf("outside the network that DHCP tells: %+v", hops)
+	}
+	db.DHCPv4.CIDR = "10.16.0.0/24"
+	if hops := g.NextHops(db, addr("10.16.0.2"), addr("10.16.0.3")); len(hops) != 1 || !hops[0].OnLink {
+		t.Errorf("in the network that DHCP tells: %+v", hops)
+	}
 	if p := g.RouterPortFor(g.SwitchOf(web), addr("10.244.1.5")); p == nil || p.Name != "rtos-node1" {
 		t.Errorf("router port for node1: %+v", p)
 	}
