@@ -137,7 +137,7 @@ func emptyBridge(p *doctor.Pass, c *doctor.Chassis) {
 		f.Cause = "ovn-controller is not connected to the Southbound, from which it makes the flows"
 		f.Next = "make the Southbound reachable, then run ovnctl doctor again"
 	case doctor.InContainer(c.Host, "ovn-controller") != nil:
-		f.Next = "in its container: ovn-appctl -t ovn-controller exit --restart; the kubelet starts it again"
+		f.Next = "in its container: ovn-appctl -t ovn-controller exit --restart; what runs the container starts it again"
 	default:
 		f.Fix = catalog.RestartController.With()
 	}
