@@ -2,6 +2,7 @@ package fixes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -276,8 +277,12 @@ func (j *Journal) leave(id int) error {
 	return j.report(id, post{Error: err.Error()})
 }
 
-// leaveCgroups moves this process to the root of every hierarchy that it is not in yet.
+// leaveCgroups moves this process to the root of every hierarchy that it is not in yet. One that was put into a container stays in
+// its control groups: it cannot leave them, and they end with the container, not with the login.
 func leaveCgroups() error {
+	if putIntoContainer() {
+		return nil
+	}
 	mounts, err := cgroupMounts()
 	if err != nil {
 		return err
@@ -303,10 +308,45 @@ func leaveCgroups() error {
 			if hierarchy == "" {
 				hierarchy = "unified"
 			}
-			return fmt.Errorf("the watchdog cannot leave the control group %s of hierarchy %s, and would end with the login: %w", at, hierarchy, errors.Join(err, failed))
+			return fmt.Errorf("the watchdog cannot leave the control group %s of hierarchy %s, and would end with the login: %w", at, hierarchy, cmp.Or(errors.Join(err, failed), errNamespace))
 		}
 	}
 	return nil
+}
+
+// errNamespace is why a control group is left and / is still not the host's.
+var errNamespace = errors.New("it is in a namespace of its own")
+
+// putIntoContainer reports whether this process was started in a container from outside, as docker exec and lxc-attach do: none of
+// its ancestors is the container's first process, with which the container ends.
+func putIntoContainer() bool {
+	if ns, err := os.Readlink("/proc/self/ns/pid"); err != nil || ns == firstPIDNamespace {
+		return false
+	}
+	for pid := os.Getpid(); ; {
+		parent, err := parentOf(pid)
+		switch {
+		case err != nil || parent == 1 || pid == 1:
+			return false
+		case parent == 0:
+			return true
+		}
+		pid = parent
+	}
+}
+
+// parentOf returns the parent of a process, 0 if that is outside its PID namespace; see proc_pid_stat(5).
+func parentOf(pid int) (int, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	after := text[bytes.LastIndexByte(text, ')')+1:] // the name before it may have blanks
+	fields := strings.Fields(string(after))
+	if len(fields) < 2 {
+		return 0, fmt.Errorf("/proc/%d/stat: %q", pid, text)
+	}
+	return strconv.Atoi(fields[1])
 }
 
 // leaveUnmounted leaves a hierarchy missing from this mount namespace: it mounts it where no other process sees it.
