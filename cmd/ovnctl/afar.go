@@ -99,7 +99,7 @@ func (o *options) elsewhere(ctx context.Context, cmd *cobra.Command, name string
 		return true, unknownError{err}
 	}
 	changes.Store(true) // an interrupt has the node take it back: its end is waited for
-	words := slices.Concat([]string{program, cmdPath(cmd)[0]}, cmdPath(cmd)[1:], o.flagsThere(cmd), []string{"--over-connection=" + name, "--"}, args)
+	words := slices.Concat([]string{program, cmdPath(cmd)[0]}, cmdPath(cmd)[1:], o.flagsThere(cmd), []string{"--over-connection=" + name, "--called-from=" + strings.TrimSpace(o.withSource("ovnctl ")), "--"}, args)
 	code, err := o.join(ctx, e, yes, words)
 	if err != nil {
 		if copied && !errors.Is(err, node.ErrLost) {

@@ -125,7 +125,8 @@ func (a *afar) addresses() {
 
 func (a *afar) uplink() {
 	a.sh("ovs-vsctl del-port br-ex eth0")
-	a.says(exitOK, "FIXED", "fix", "attach-uplink", "br-ex", "eth0", "--max-risk", "high", "--yes")
+	back := "undo    ovnctl --node-exec '" + a.way + "' fix undo --node node3 " // as it is run from here
+	a.says(exitOK, back, "fix", "attach-uplink", "br-ex", "eth0", "--max-risk", "high", "--yes")
 	if got := a.sh("ovs-vsctl port-to-br eth0"); got != "br-ex" {
 		a.Errorf("eth0 is a port of %q", got)
 	}

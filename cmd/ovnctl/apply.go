@@ -284,7 +284,7 @@ func (o *operator) ShowUndo(r *fixes.Run, p *fixes.PlanSummary) error {
 func (o *operator) ShowOutcome(out fixes.Outcome) error {
 	undo := "ovnctl fix undo"
 	if o.afar != "" {
-		undo += " --node " + fixes.Word(o.afar)
+		undo = o.withSource(undo + " --node " + fixes.Word(o.afar))
 	}
 	return render.Outcome(o.text(), o.style(o.stdout), out, undo)
 }

@@ -60,6 +60,7 @@ type options struct {
 	kubernetes   kubeFlags
 	way          node.Way // to other nodes, by --node-exec or --via; nil: there is none
 	hostRoot     string
+	calledFrom   string // by whom this command runs another one on another node: how ovnctl is called there, with its source; empty: here
 	record       string
 	output       string
 	color        string
@@ -342,6 +343,8 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.via, "via", "", "ready `way` to other nodes: "+strings.Join(presetNames(), ", "))
 	o.kubernetes.addFlags(f)
 	f.StringVar(&o.hostRoot, "host-root", "", "`directory` under which the host's file system is mounted")
+	f.StringVar(&o.calledFrom, "called-from", "", "how the operator at the other end of a connection calls ovnctl: commands are printed for them")
+	_ = f.MarkHidden("called-from")
 	f.StringVar(&o.record, "record", "", "also save the replies of the nodes in `directory`, for --offline")
 	f.StringVarP(&o.output, "output", "o", "", "output `format`")
 	f.StringVar(&o.color, "color", "auto", "colour: auto, always or never")
@@ -527,6 +530,9 @@ func (o *options) withSource(command string) string {
 	rest, ok := strings.CutPrefix(command, "ovnctl ")
 	if !ok {
 		return command
+	}
+	if o.calledFrom != "" {
+		return o.calledFrom + " " + rest
 	}
 	words := strings.Fields(calledAs(os.Args[0]))
 	for _, flag := range append([]sourceFlag{
