@@ -148,7 +148,7 @@ test-machine: install-machine ## labs on the kernel datapath and real reboots, i
 
 .PHONY: test-machine-turn
 test-machine-turn: install-machine ## the part of test-machine whose turn it is: minutes
-	OVNCTL_TURN=$$(($(TURN) / 4)) scripts/test.sh $(MACHINE) -timeout 30m -run '^$(word $(shell expr $(TURN) % 4 + 1),TestLabs TestLostAddress TestTransientDefault TestDisturbedRepair)$$'
+	OVNCTL_TURN=$$(($(TURN) / 5)) scripts/test.sh $(MACHINE) -timeout 30m -run '^$(word $(shell expr $(TURN) % 5 + 1),TestLabs TestLostAddress TestTransientDefault TestDisturbedRepair TestWays)$$'
 
 # The kits start the real ovn-kubernetes, Neutron and Kube-OVN; they are not part of this repository, and nothing else needs them.
 .PHONY: test-real

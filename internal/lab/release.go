@@ -49,9 +49,10 @@ type addition struct {
 }
 
 var additions = map[string]addition{
-	Neutron:            {"bookworm", []string{"neutron-server", "mariadb-server", "python3-pymysql"}},
-	"machine-bookworm": {"bookworm", bootable},
-	"machine-trixie":   {"trixie", bootable},
+	Neutron:              {"bookworm", []string{"neutron-server", "mariadb-server", "python3-pymysql"}},
+	"machine-bookworm":   {"bookworm", bootable},
+	"machine-trixie":     {"trixie", bootable},
+	"machine-containers": {"bookworm", append([]string{"docker.io", "podman", "crun", "lxc", "iptables"}, bootable...)},
 }
 
 // bootable is what a root needs to boot by itself, on which package machine runs labs and the real network services.

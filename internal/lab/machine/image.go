@@ -20,6 +20,9 @@ import (
 // Releases are the Debian suites that a machine can run.
 func Releases() []string { return []string{"bookworm", "trixie"} }
 
+// Containers is Debian 12 with docker, podman and LXC.
+const Containers = "containers"
+
 //go:embed prepare.sh
 var prepare string
 
@@ -57,7 +60,7 @@ func check() error {
 // ovnctl/machines), as is its root (ovnctl/roots); both take minutes the first time.
 func build(ctx context.Context, release string) (image, error) {
 	release = cmp.Or(release, "bookworm")
-	if !slices.Contains(Releases(), release) {
+	if release != Containers && !slices.Contains(Releases(), release) {
 		return image{}, fmt.Errorf("machine of release %s: not known; there are %s", release, strings.Join(Releases(), ", "))
 	}
 	root, err := lab.Install(ctx, "machine-"+release)

@@ -31,7 +31,7 @@ import (
 
 // Options configure a machine.
 type Options struct {
-	Release string // Debian suite, one of [Releases]; empty: bookworm
+	Release string // Debian suite, one of [Releases], or [Containers]; empty: bookworm
 	Dir     string // where its console, sockets and scripts are; must exist
 	Payload string // folder whose copy is /payload inside; empty: none
 	Memory  int    // MiB; 0: 3072

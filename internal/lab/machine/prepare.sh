@@ -13,7 +13,7 @@ printf '%s\n' "$key" >"$root/root/.ssh/authorized_keys"
 # The labs and tests start what they need: at boot nothing configures the network or starts Open vSwitch and OVN.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 rm -f "$root"/etc/systemd/system/ovn-*.service
-for unit in openvswitch-switch ovn-central ovn-host ssh NetworkManager systemd-networkd networking; do
+for unit in openvswitch-switch ovn-central ovn-host ssh NetworkManager systemd-networkd networking docker containerd lxc lxc-net podman podman-restart; do
 	chroot "$root" systemctl disable -q "$unit" 2>/dev/null || true
 done
 for unit in systemd-networkd-wait-online NetworkManager-wait-online apt-daily.timer apt-daily-upgrade.timer man-db.timer dpkg-db-backup.timer \
