@@ -44,6 +44,7 @@ func TestFixAfar(t *testing.T) {
 	t.Run("doctor", func(t *testing.T) { on(t).doctor() })
 	t.Run("the program there killed", func(t *testing.T) { on(t).cut(l.Dir+`/enter "$@"`, true) })
 	t.Run("the connection lost", func(t *testing.T) { on(t).cut(`cat | `+l.Dir+`/enter "$1" setsid sh | cat`, false) })
+	t.Run("container", func(t *testing.T) { on(t).container() })
 	t.Run("refused", func(t *testing.T) { on(t).refused() })
 }
 
@@ -156,6 +157,16 @@ func (a *afar) file() {
 func (a *afar) doctor() {
 	a.lose()
 	a.says(exitOK, "FIXED", "doctor", "--fix", "--max-risk", "high", "--yes")
+	a.has("br-ex", ours)
+}
+
+// container repairs a node that is a container: commands are put into it beside its first process, with which alone it ends.
+func (a *afar) container() {
+	first := a.sh("unshare --pid --fork --kill-child --mount-proc sleep 600 </dev/null >/dev/null 2>&1 & until pgrep -P $!; do sleep 0.1; done")
+	defer a.sh("kill -9 " + first)
+	a.lose()
+	a.script(a.lab.Dir + `/enter "$1" nsenter --target ` + first + ` --pid --mount sh`)
+	a.says(exitOK, "FIXED", restore...)
 	a.has("br-ex", ours)
 }
 
