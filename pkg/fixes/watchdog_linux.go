@@ -317,10 +317,11 @@ func leaveCgroups() error {
 // errNamespace is why a control group is left and / is still not the host's.
 var errNamespace = errors.New("it is in a namespace of its own")
 
-// putIntoContainer reports whether this process was started in a container from outside, as docker exec and lxc-attach do: none of
-// its ancestors is the container's first process, with which the container ends.
+// putIntoContainer reports whether this process was started from outside in a container that is a node, as docker exec and
+// lxc-attach do: none of its ancestors is the container's first process, with which the container ends. One with the host's
+// network is no node: it may be replaced while the host goes on, and the journal with it.
 func putIntoContainer() bool {
-	if ns, err := os.Readlink("/proc/self/ns/pid"); err != nil || ns == firstPIDNamespace {
+	if ns, err := os.Readlink("/proc/self/ns/pid"); err != nil || ns == firstPIDNamespace || hostNetwork() {
 		return false
 	}
 	for pid := os.Getpid(); ; {
@@ -333,6 +334,13 @@ func putIntoContainer() bool {
 		}
 		pid = parent
 	}
+}
+
+// hostNetwork reports whether this process is in the kernel's first network namespace, or may be: there alone /proc/sys/net has
+// what holds for all of them.
+func hostNetwork() bool {
+	_, err := os.Stat("/proc/sys/net/core/netdev_max_backlog")
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // parentOf returns the parent of a process, 0 if that is outside its PID namespace; see proc_pid_stat(5).
