@@ -123,6 +123,9 @@ func divergence(a, b *journey.Trace) *Divergence {
 func divergenceOf(x, y path) *Divergence {
 	a, b := stepsOf(x), stepsOf(y)
 	openflow := x.Producer == journey.OpenFlow && y.Producer == journey.OpenFlow
+	if x.Producer != y.Producer {
+		a, b = logicalSteps(x, a), logicalSteps(y, b)
+	}
 	for i := range max(len(a), len(b)) {
 		if i < len(a) && i < len(b) && a[i].says(openflow) == b[i].says(openflow) {
 			continue
@@ -152,6 +155,17 @@ func stepsOf(w path) []PathStep {
 		}
 	}
 	return steps
+}
+
+// logicalSteps leaves out what a path by the logical flows does not have, but for the step that ends a packet.
+func logicalSteps(w path, steps []PathStep) []PathStep {
+	var logical []PathStep
+	for i, s := range steps {
+		if s.Step != nil && s.Step.Logical != nil || i == len(steps)-1 && w.Verdict.Outcome != journey.Delivered {
+			logical = append(logical, s)
+		}
+	}
+	return logical
 }
 
 // says returns what equal steps have in common. If one of the paths follows the logical flows, there are no OpenFlow
