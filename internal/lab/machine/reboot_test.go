@@ -183,11 +183,26 @@ const confirmTime = time.Minute
 // disturb starts a repair in a session of its own, on a terminal, waits until it is in a state, and disturbs it.
 func (n *node) disturb(runs int, until, disturb string) {
 	n.t.Helper()
+	n.sh("rm -f /run/session /run/repair")
+	n.agree(fmt.Sprintf("echo $PPID >/run/session; echo $$ >/run/repair; exec /payload/ovnctl fix restore-bridge-ip br-ex --max-risk high -t 60 --confirm-timeout %.0f", confirmTime.Seconds()))
+	// The machine's own shell waits, so that no state passes unseen. Names are in the order of runs, whatever the clock says.
+	n.sh(fmt.Sprintf(`set -e
+i=0
+until cd /var/lib/ovnctl/journal && [ "$(ls | grep -c 'jsonl$')" -gt %d ] && grep -q '"state":"%s"' "$(ls | grep 'jsonl$' | tail -1)"; do
+	i=$((i+1))
+	[ $i -lt 3000 ]
+	sleep 0.05
+done
+%s`, runs, until, disturb))
+}
+
+// agree starts a repair in a session of its own, on a terminal, and agrees to its plan. The question whether to keep the change waits.
+func (n *node) agree(line string) {
+	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), 10*time.Minute)
 	n.t.Cleanup(cancel)
-	n.sh("rm -f /run/session /run/repair")
-	cmd := n.SessionCommand(ctx, fmt.Sprintf("echo $PPID >/run/session; echo $$ >/run/repair; exec /payload/ovnctl fix restore-bridge-ip br-ex --max-risk high -t 60 --confirm-timeout %.0f", confirmTime.Seconds()))
-	answers, err := cmd.StdinPipe() // it stays open: the question whether to keep the change waits
+	cmd := n.SessionCommand(ctx, line)
+	answers, err := cmd.StdinPipe() // it stays open
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -206,15 +221,6 @@ func (n *node) disturb(runs int, until, disturb string) {
 	if _, err := io.WriteString(answers, "y\n"); err != nil {
 		n.t.Fatal(err)
 	}
-	// The machine's own shell waits, so that no state passes unseen. Names are in the order of runs, whatever the clock says.
-	n.sh(fmt.Sprintf(`set -e
-i=0
-until cd /var/lib/ovnctl/journal && [ "$(ls | grep -c 'jsonl$')" -gt %d ] && grep -q '"state":"%s"' "$(ls | grep 'jsonl$' | tail -1)"; do
-	i=$((i+1))
-	[ $i -lt 3000 ]
-	sleep 0.05
-done
-%s`, runs, until, disturb))
 }
 
 // A ran is what the journal says of a run.

@@ -3,12 +3,10 @@
 package machine
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -134,32 +132,11 @@ func (n *node) reachedBy(r containerRuntime) {
 // cutOff repairs node2 once more, and kills both ends once it has changed: the watchdog, which the container keeps, takes it back.
 func (n *node) cutOff(r containerRuntime, on func(name, line string) string) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), 10*time.Minute)
-	defer cancel()
 	before := strings.Count(on("node2", "ls /var/lib/ovnctl/journal"), "jsonl")
 	journal := func() string {
 		return on("node2", fmt.Sprintf("cat /dev/null $(ls /var/lib/ovnctl/journal/*.jsonl | sed -n %dp)", before+1))
 	}
-	cmd := n.SessionCommand(ctx, "echo $$ >/run/repair; exec /payload/ovnctl fix set-encap-ip 172.31.0.12 --node node2 --max-risk high -t 60 --confirm-timeout 300 --via "+r.via)
-	answers, err := cmd.StdinPipe() // it stays open: the question whether to keep the change waits
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		n.t.Fatal(err)
-	}
-	defer func() {
-		cancel()
-		_ = cmd.Wait()
-		if n.t.Failed() {
-			n.t.Logf("the repair has printed: %s", out.String())
-		}
-	}()
-	if _, err := io.WriteString(answers, "y\n"); err != nil {
-		n.t.Fatal(err)
-	}
+	n.agree("echo $$ >/run/repair; exec /payload/ovnctl fix set-encap-ip 172.31.0.12 --node node2 --max-risk high -t 60 --confirm-timeout 300 --via " + r.via)
 	until := func(state string) {
 		n.t.Helper()
 		for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(journal(), `"state":"`+state+`"`); {
