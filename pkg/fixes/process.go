@@ -54,14 +54,19 @@ func procWords(pid int, file string) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 }
 
+// statOf returns the fields of a process behind its name, proc_pid_stat(5); none if it does not run.
+func statOf(pid int) []string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])) // the name may have blanks and brackets
+}
+
 // startTime returns when a process started, in ticks since boot, empty if it does not run. Together with the PID it
 // identifies a process.
 func startTime(pid int) string {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	fields := statOf(pid)
 	if len(fields) < 20 || fields[0] == "X" || fields[0] == "Z" && !threadsLeft(pid) {
 		return ""
 	}

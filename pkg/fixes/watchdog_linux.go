@@ -343,16 +343,11 @@ func hostNetwork() bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// parentOf returns the parent of a process, 0 if that is outside its PID namespace; see proc_pid_stat(5).
+// parentOf returns the parent of a process, 0 if that is outside its PID namespace.
 func parentOf(pid int) (int, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	after := text[bytes.LastIndexByte(text, ')')+1:] // the name before it may have blanks
-	fields := strings.Fields(string(after))
+	fields := statOf(pid)
 	if len(fields) < 2 {
-		return 0, fmt.Errorf("/proc/%d/stat: %q", pid, text)
+		return 0, fmt.Errorf("process %d: it has ended", pid)
 	}
 	return strconv.Atoi(fields[1])
 }

@@ -124,6 +124,9 @@ func (c *classifier) add(g *topology.Graph, port *topology.Port, party *Party, b
 	c.mark(i, "port", port.Switch.UUID, port.Chassis, port.State, strconv.FormatBool(port.Enabled), strconv.FormatBool(port.UnknownAddresses),
 		strconv.Itoa(len(port.MACs)), families, trace.KindNames[party.match.Kind], c.words(i, port.PortSecurity))
 	c.mark(i, slices.Concat([]string{"chassis"}, port.RequestedChassis, []string{"and"}, port.AdditionalChassis)...)
+	for _, n := range g.NetworksOf(port) { // the first hop is by them
+		c.addRange(n)
+	}
 	for _, d := range []*topology.DHCP{port.DHCPv4, port.DHCPv6} {
 		if d == nil {
 			c.mark(i, "no DHCP")

@@ -140,7 +140,7 @@ func (g *Graph) NextHops(port *Port, src, dst netip.Addr) []NextHop {
 		return nil
 	}
 	known, both := false, false
-	for _, n := range g.networksOf(s, port) {
+	for _, n := range g.NetworksOf(port) {
 		known = known || n.Contains(src)
 		both = both || n.Contains(src) && n.Contains(dst)
 	}
@@ -226,8 +226,12 @@ func (g *Graph) answersFor(port *Port, a netip.Addr) string {
 	return ""
 }
 
-// networksOf returns the networks of a switch that OVN tells: configured, of the routers on it, and announced to the port by DHCP.
-func (g *Graph) networksOf(s *Switch, port *Port) []netip.Prefix {
+// NetworksOf returns the networks that OVN tells of a port's switch: configured, of the routers on it, and announced to the port by DHCP.
+func (g *Graph) NetworksOf(port *Port) []netip.Prefix {
+	s := g.SwitchOf(port)
+	if s == nil {
+		return nil
+	}
 	all := slices.Clone(g.subnets[s.UUID])
 	for _, r := range g.routersOn[s.UUID] {
 		all = append(all, r.Prefixes()...)
