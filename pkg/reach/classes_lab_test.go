@@ -5,6 +5,7 @@ package reach
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,4 +98,29 @@ func rule(rng *rand.Rand, size scale.Size) []string {
 		return []string{"--policy=src-ip", "--may-exist", "lr-route-add", "ovn_cluster_router", a.IPv4.String(), "100.64.0.3"}
 	}
 	return acl
+}
+
+// TestClassesOfNetworks has two senders on a switch without a router, of which the network that DHCP announces has one: that one has no
+// way to the receiver outside it, and the other has.
+func TestClassesOfNetworks(t *testing.T) {
+	d := scale.Start(t, scale.Size{Nodes: 1, Pods: 1})
+	defer ovsdbtest.Northd(t, d.NB, d.SB)()
+	dhcp := strings.TrimSpace(ovsdbtest.Run(t, "ovn-nbctl", "--db="+d.NB.Remote(), "create", "DHCP_Options", "cidr=10.50.0.0/24"))
+	chassis := strings.Fields(ovsdbtest.Run(t, "ovn-sbctl", "--db="+d.SB.Remote(), "--bare", "--columns=name", "list", "Chassis"))[0]
+	nbctl(t, d, "ls-add", "lan")
+	names := []string{"far", "near", "receiver"} // the order in which they are asked: only what was followed through is known for others
+	for i, address := range []string{"10.50.8.2", "10.50.0.1", "10.50.8.3"} {
+		nbctl(t, d, "lsp-add", "lan", names[i], "--", "lsp-set-addresses", names[i], fmt.Sprintf("0a:00:00:00:50:0%d %s", i, address),
+			"--", "set", "Logical_Switch_Port", names[i], "external_ids:pod=true", "external_ids:namespace=lan", "dhcpv4_options="+dhcp)
+	}
+	ovsdbtest.Run(t, "ovn-nbctl", "--db="+d.NB.Remote(), "--timeout=60", "--wait=sb", "sync")
+	for _, name := range names {
+		ovsdbtest.Run(t, "ovn-sbctl", "--db="+d.SB.Remote(), "lsp-bind", name, chassis)
+	}
+	c, err := cluster.Open(t.Context(), cluster.Config{NB: d.NB.Remote(), SB: d.SB.Remote(), Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	compareClasses(t, c, nil)
 }
