@@ -45,9 +45,12 @@ func unpacked(t *testing.T, name string) map[string][]byte {
 // structural are names that say what a thing is and not whose.
 var structural = regexp.MustCompile(`^(?:br-(?:int|ex|external)|(?:[0-9]+_)?(?:rtoj-|jtor-)?ovn_cluster_router|transit_switch|transit_router|join|default|ovn-default|ovn-cluster|` +
 	`ovn-k8s-mp[0-9]+|external|security_group|ovnkube-default|unix:|enable-chassis-as-gw|ovn[0-9]+|eth[0-9]+|netdev|svc_monitor_mac|kube-ovn|(?:[0-9]+_)?clusterL?[PR]?\w*(?:Group)(?:_ip[46])?|defaultDeny|(?:join|ovn-default)-ovn-cluster|` +
-	`ovn-cluster-(?:join|ovn-default)|default-network-controller.*|Service_default|BANP:default:.*|_?MC_\w+|(?:[0-9]+_)?neutron_pg_drop(?:_ip[46])?|acl[-_]log(?:ging|_meter)|` +
+	`[a-z]+-GR|patch-br-[a-z-]+|k8s-cluster|ovn-cluster-(?:join|ovn-default)|default-network-controller.*|Service_default|BANP:default:.*|_?MC_\w+|(?:[0-9]+_)?neutron_pg_drop(?:_ip[46])?|acl[-_]log(?:ging|_meter)|` +
 	`unknown|true|false|none|[A-Z][A-Za-z]+|[A-Z]{2}[A-Za-z]*:?[A-Za-z]*|ovn-(?:controller|northd)|ovn[a-z]*|any|all|[0-9.:/-]*|ip[46]?|v[46]|icmp[46]?|dynamic|router|` +
 	`\w{1,3}|(?:layer|tcp|udp|arp)\w*|compute:nova|network:\w+|primary|secondary|l[sr]_\w+|nort\w+\.c:[0-9]+|active|(?:static|dst|src)-ip|yes|no|host|local\w*|geneve|egress|ingress|node)$`)
+
+// hexadecimal are parts of UUIDs: new ones may have the same.
+var hexadecimal = regexp.MustCompile(`^[0-9a-f]{4,12}$`)
 
 // namesOf are the names, addresses and UUIDs in the databases of a capture.
 func namesOf(files map[string][]byte) map[string]bool {
@@ -163,6 +166,11 @@ func TestRedactNames(t *testing.T) {
 			f := finder{}
 			for o := range originals {
 				f.add(o)
+				for _, part := range strings.FieldsFunc(o, func(c rune) bool { return c == '_' || c == '/' }) { // the pod of a port
+					if strings.ContainsAny(part, "-.0123456789") && !structural.MatchString(part) && !hexadecimal.MatchString(part) {
+						f.add(part)
+					}
+				}
 			}
 			left := map[string]string{}
 			for file, content := range unpacked(t, redacted) {

@@ -214,3 +214,26 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+// What is called so in a database is replaced in texts, too, though daemons print the word; so is a part of a name.
+func TestCalledSo(t *testing.T) {
+	const port = `{"caption":"Logical_Switch_Port table","headings":["name"],"data":[["zoo_re-created"],["re-used"],["zoo_r-1"]]}`
+	for text, part := range map[string]string{
+		"db.txt: the pod re-created is ready": "re-created",
+		"the pod re-used is ready":            "re-used",
+		"the pod zoo/r-1 is ready":            "r-1",
+		"the pod web-1 is ready":              "web-1", // of which nobody heard
+		"the pod shop_vault-2 is ready":       "vault-2",
+	} {
+		r := New()
+		r.SeeFile("conf.json", []byte(port))
+		r.SeeFile("log.txt", []byte(text))
+		if _, got := r.File("log.txt", []byte(text)); strings.Contains(string(got), part) {
+			t.Errorf("%s is left in %q", part, got)
+		}
+	}
+	r := New()
+	if _, got := r.File("log.txt", []byte("it was re-created")); string(got) != "it was re-created" {
+		t.Errorf("%q", got)
+	}
+}

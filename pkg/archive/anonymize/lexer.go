@@ -179,8 +179,10 @@ func (r *Redactor) piece(out []byte, w string, before []byte, m mode) []byte {
 	case r.known(w, m):
 		return append(out, w...)
 	}
-	if r.seeing && m == names {
-		r.names[w] = true
+	if m == names {
+		r.call(w)
+	} else if r.names[w] {
+		m = names // by the same words as where it is called so
 	}
 	if at := device.Get().FindStringSubmatch(w); at != nil {
 		out = append(append(out, at[1]+at[3]...), r.hexDigits(at[2]+at[4])...)
@@ -212,6 +214,19 @@ func (r *Redactor) piece(out []byte, w string, before []byte, m mode) []byte {
 		w = w[n:]
 	}
 	return out
+}
+
+// call notes a name and, for texts that name it alone, the parts of it that are compounds: the pod of a port "shop_web-1".
+func (r *Redactor) call(name string) {
+	if !r.seeing {
+		return
+	}
+	r.names[name] = true
+	for part := range strings.SplitSeq(name, "_") {
+		if strings.ContainsAny(part, "-.0123456789") {
+			r.names[part] = true
+		}
+	}
 }
 
 // rest appends a part of a piece, with what joins it to the others.
@@ -250,7 +265,7 @@ func (r *Redactor) word(w string, before []byte, m mode) string {
 		return r.number(w, before)
 	case numeric.Get().MatchString(w):
 		return r.digits(w, m)
-	case parts.has(normal(w)), len(w) == 1:
+	case parts.has(normal(w)), len(w) == 1 && m != names:
 		return w
 	case hashed.Get().MatchString(w):
 		return "a" + r.decimals(w[1:])
