@@ -301,7 +301,7 @@ while kill -0 $pid 2>/dev/null; do sleep 0.05; done`)
 		object: "chassis",
 		repair: []string{"new-system-id"},
 		// Two controllers that go by one name take each other's ports away.
-		restless: []string{"Open_vSwitch Bridge ", "Open_vSwitch Port ", "Open_vSwitch Interface ", "OVN_Southbound "},
+		restless: []string{"Open_vSwitch Bridge ", "Open_vSwitch Port ", "Open_vSwitch Interface ", controllers, "OVN_Southbound "},
 		also: map[string]string{
 			"gateway-router-without-chassis": "the lab's clone had a name of its own before, which its gateway router asks for",
 			"dgp-chassis-not-bound":          "the lab's clone had a name of its own before, which its gateway port asks for",

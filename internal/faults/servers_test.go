@@ -82,7 +82,8 @@ func (s *scene) stopServer(host, part string, sig syscall.Signal) {
 	s.kill(pid, sig)
 	s.until("the server is gone", func() bool {
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		return err != nil || strings.Contains(string(b), ") Z ")
+		threads, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task") // while others end, its files are still locked
+		return err != nil || strings.Contains(string(b), ") Z ") && len(threads) <= 1
 	})
 }
 
