@@ -62,6 +62,14 @@ func TestKeep(t *testing.T) {
 	}
 	at := func(when time.Time) string { return dir + "@" + when.Format(record.TimeFormat) }
 	last, since, redacted := at(during), before.Format(record.TimeFormat), filepath.Join(t.TempDir(), "redacted")
+	if code, out, errs := ovnctl("watch", "--redact", dir, redacted); code != exitOK || !strings.Contains(out, "1 ACL, 1 Logical_Switch") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	_, out, _ := ovnctl("get", "ports", "-o", "name", "--offline", redacted)
+	others := strings.Fields(out) // the names of the ports there
+	if len(others) != 2 {
+		t.Fatalf("the redacted record has ports %q", others)
+	}
 	for _, test := range []struct {
 		args []string
 		code int
@@ -87,8 +95,7 @@ func TestKeep(t *testing.T) {
 		{[]string{"get", "acls", "--offline", dir + "@2999-01-01T00:00"}, exitUsage, "the record ends at"},
 		{[]string{"watch", "--list", t.TempDir()}, exitUnknown, "no record"},
 		{[]string{"watch", "--max-size", "2G"}, exitUsage, "--keep DIR records"},
-		{[]string{"watch", "--redact", dir, redacted}, exitOK, "1 ACL, 1 Logical_Switch"},
-		{[]string{"blame", "lsp:a", "lsp:b", "--tcp", "80", "--offline", redacted, "--since", since}, exitFound, "the verdict changed 2 times"},
+		{[]string{"blame", others[0], others[1], "--tcp", "80", "--offline", redacted, "--since", since}, exitFound, "the verdict changed 2 times"},
 		{[]string{"watch", "--redact", dir, redacted}, exitUsage, "is there already"},
 		{[]string{"watch", "--redact", dir}, exitUsage, "expected a directory for the copy"},
 		{[]string{"watch", "--redact", t.TempDir(), filepath.Join(t.TempDir(), "copy")}, exitUnknown, "no record"},
@@ -109,7 +116,7 @@ func TestKeep(t *testing.T) {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 
-	_, out, _ := ovnctl("blame", "lsp:a", "lsp:b", "--tcp", "80", "--offline", dir, "--since", since, "-o", "json")
+	_, out, _ = ovnctl("blame", "lsp:a", "lsp:b", "--tcp", "80", "--offline", dir, "--since", since, "-o", "json")
 	var doc blame.Document
 	if err := json.Unmarshal([]byte(out), &doc); err != nil {
 		t.Fatal(err)
