@@ -130,6 +130,7 @@ func (o *captureOptions) run(ctx context.Context, args []string) (err error) {
 	}
 	index, err := write(ctx, c, out)
 	if err = cmp.Or(err, out.Close()); err != nil {
+		dropEmpty(name)
 		return unknownError{fmt.Errorf("%s: %w", name, err)}
 	}
 	if err := ctx.Err(); err != nil {
@@ -149,6 +150,13 @@ func (o *captureOptions) run(ctx context.Context, args []string) (err error) {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	return o.captureVerdict(c, index)
+}
+
+// dropEmpty removes a file to which nothing was written.
+func dropEmpty(name string) {
+	if info, err := os.Lstat(name); err == nil && name != "-" && info.Mode().IsRegular() && info.Size() == 0 {
+		_ = os.Remove(name)
+	}
 }
 
 // write captures the deployment into out.

@@ -7,8 +7,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -408,10 +410,10 @@ func TestCaptureRedactLeavesNothing(t *testing.T) {
 	}
 	hearHangups(t)
 	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGKILL} {
-		dir := t.TempDir()
+		dir, file := t.TempDir(), filepath.Join(t.TempDir(), "case.tar.zst")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		cmd := l.Program(ctx, "central", self, "capture", filepath.Join(t.TempDir(), "case.tar.zst"), "--redact", "--node-exec", l.Dir+"/enter {hostname}")
+		cmd := l.Program(ctx, "central", self, "capture", file, "--redact", "--node-exec", l.Dir+"/enter {hostname}")
 		cmd.Env = append(cmd.Env, asOvnctl+"=1", "TMPDIR="+dir)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -431,6 +433,9 @@ func TestCaptureRedactLeavesNothing(t *testing.T) {
 		_ = cmd.Wait()
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Errorf("%v left %v, %v", signal, left, err)
+		}
+		if _, err := os.Stat(file); signal != syscall.SIGKILL && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v left an empty capture: %v", signal, err)
 		}
 	}
 }
