@@ -119,7 +119,7 @@ var libraries = map[string][]string{
 	"github.com/vishvananda/netlink": {"pkg/node", "internal/lab"},
 	"github.com/vishvananda/netns":   {"pkg/node", "internal/lab"},
 	"github.com/mattn/go-runewidth":  {"pkg/picture", "pkg/render"},
-	"github.com/klauspost/compress":  {"pkg/archive", "pkg/decompress", "pkg/record", "internal/hostile"},
+	"github.com/klauspost/compress":  {"pkg/archive", "pkg/decompress", "pkg/node", "pkg/record", "internal/hostile"},
 	"github.com/ulikunitz/xz":        {"pkg/decompress"},
 	"go.yaml.in/yaml/v3":             {"pkg/render", "pkg/facts"},
 	"k8s.io/client-go/util/jsonpath": {"pkg/render/jsonpath.go"},

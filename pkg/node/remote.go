@@ -205,8 +205,7 @@ func (r *remote) gather(ctx context.Context, name string) (map[string]part, erro
 	if g.parts == nil && g.err == nil {
 		g.parts, g.err = r.run(ctx, q, r.Timeout/2, r.Timeout)
 		for name, p := range g.parts {
-			p.out = bytes.Clone(p.out) // of its own, so that some can be dropped
-			g.parts[name] = p
+			g.parts[name] = p.pack()
 		}
 		if errors.Is(ctx.Err(), context.Canceled) { // the caller gave up, not the node
 			err := g.err
@@ -226,7 +225,11 @@ func (r *remote) part(ctx context.Context, name, tool string) ([]byte, error) {
 	if !ok {
 		return nil, r.unanswered(name, err)
 	}
-	return p.out, r.explain(p, tool)
+	out, err := p.unpack()
+	if err != nil {
+		return nil, r.fail(err)
+	}
+	return out, r.explain(p, tool)
 }
 
 // unanswered is the error of a part that a script's output lacks.

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/klauspost/compress/s2"
 )
 
 // splitWords splits a command prefix as a shell would, without expanding
@@ -57,9 +59,24 @@ func shellQuote(s string) string {
 
 // A part is one script command's result.
 type part struct {
-	out  []byte
-	err  string // its standard error
-	code int
+	out    []byte
+	packed bool   // out is compressed
+	err    string // its standard error
+	code   int
+}
+
+// pack returns the part as it is kept: of its own, so that others can be dropped, and small, as there may be hundreds of nodes.
+func (p part) pack() part {
+	p.out, p.packed = bytes.Clone(s2.Encode(nil, p.out)), true
+	return p
+}
+
+// unpack returns the output of a part, packed or not.
+func (p part) unpack() ([]byte, error) {
+	if !p.packed {
+		return p.out, nil
+	}
+	return s2.Decode(nil, p.out)
 }
 
 // snapPrefix is what MicroOVN's snap puts before the names of the daemons' programs.

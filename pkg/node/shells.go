@@ -8,16 +8,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// The most shells per node, and how long an idle one waits for the next script before it ends. A shell is a login,
-// which costs more than most scripts.
+// The most shells per node, how long an idle one waits for the next script before it ends, and how many wait on all nodes
+// together. A shell is a login, which costs more than most scripts, and as long as it waits a process and a thread here.
 const (
 	maxShells = 3
 	shellIdle = 5 * time.Second
+	maxIdle   = 32
 )
 
 // shells run scripts on a node, reusing the shells of earlier ones.
@@ -37,6 +39,7 @@ func newShells(enter Entry, by string) *shells {
 
 // A shell reads scripts from standard input, one after the other.
 type shell struct {
+	of     *shells
 	kill   func()
 	in     *os.File
 	out    *os.File
@@ -83,6 +86,7 @@ func (s *shells) take() (*shell, error) {
 	if n := len(s.idle); n > 0 {
 		sh := s.idle[n-1]
 		s.idle = s.idle[:n-1]
+		everyIdle.remove(sh)
 		s.mu.Unlock()
 		sh.timer.Stop()
 		return sh, nil
@@ -92,15 +96,20 @@ func (s *shells) take() (*shell, error) {
 }
 
 func (s *shells) put(sh *shell) {
-	sh.used = true
+	sh.of, sh.used = s, true
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.closed {
+		s.mu.Unlock()
 		sh.end()
 		return
 	}
 	s.idle = append(s.idle, sh)
 	sh.timer = time.AfterFunc(shellIdle, func() { s.expire(sh) })
+	longest := everyIdle.add(sh)
+	s.mu.Unlock()
+	if longest != nil {
+		longest.of.expire(longest)
+	}
 }
 
 // expire ends a shell that is still idle.
@@ -110,6 +119,8 @@ func (s *shells) expire(sh *shell) {
 	for i, other := range s.idle {
 		if other == sh {
 			s.idle = append(s.idle[:i:i], s.idle[i+1:]...)
+			sh.timer.Stop()
+			everyIdle.remove(sh)
 			sh.end()
 			return
 		}
@@ -123,9 +134,36 @@ func (s *shells) close() {
 	s.closed = true
 	for _, sh := range s.idle {
 		sh.timer.Stop()
+		everyIdle.remove(sh)
 		sh.end()
 	}
 	s.idle = nil
+}
+
+// everyIdle has the idle shells of all nodes.
+var everyIdle idlers
+
+// idlers are idle shells, those that wait longest first.
+type idlers struct {
+	mu     sync.Mutex
+	shells []*shell
+}
+
+// add adds a shell, and returns the one to end if they are too many.
+func (i *idlers) add(sh *shell) (longest *shell) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.shells = append(i.shells, sh)
+	if len(i.shells) > maxIdle {
+		return i.shells[0]
+	}
+	return nil
+}
+
+func (i *idlers) remove(sh *shell) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.shells = slices.DeleteFunc(i.shells, func(other *shell) bool { return other == sh })
 }
 
 // startShell enters a node. What the shell says on standard error is kept, and written to stderr unless that is nil.
@@ -215,19 +253,28 @@ func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[
 	return nil, err
 }
 
+// answers are buffers for what shells print, of which most is dropped once it is parsed.
+var answers = sync.Pool{New: func() any { return new([]byte) }}
+
 // read reads the shell's output up to the end line, or most bytes of it.
 func (sh *shell) read(end []byte, most int) (answer []byte, whole bool) {
-	chunk := make([]byte, 64<<10)
-	for len(answer) < most {
-		n, err := sh.out.Read(chunk)
-		from := max(0, len(answer)-len(end))
-		answer = append(answer, chunk[:n]...)
-		if i := bytes.Index(answer[from:], end); i >= 0 {
-			return answer[:from+i], true
+	pooled := answers.Get().(*[]byte)
+	buffer := (*pooled)[:0]
+	defer func() {
+		*pooled = buffer
+		answers.Put(pooled)
+	}()
+	for len(buffer) < most {
+		buffer = slices.Grow(buffer, 16<<10)
+		n, err := sh.out.Read(buffer[len(buffer):cap(buffer)])
+		from := max(0, len(buffer)-len(end))
+		buffer = buffer[:len(buffer)+n]
+		if i := bytes.Index(buffer[from:], end); i >= 0 {
+			return bytes.Clone(buffer[:from+i]), true
 		}
 		if err != nil {
-			return answer, false
+			break
 		}
 	}
-	return answer, false
+	return bytes.Clone(buffer), false
 }

@@ -118,3 +118,47 @@ func TestShellsAreReplaced(t *testing.T) {
 		t.Errorf("%d logins", n)
 	}
 }
+
+// However many nodes were asked, few shells wait for the next question; a node whose shell ended is asked by a new one.
+func TestShellsThatWait(t *testing.T) {
+	prefix, pids := counting(t)
+	const nodes = 40
+	all := make([]node.Host, nodes)
+	for i := range all {
+		h, err := node.Remote(node.RemoteConfig{Name: fmt.Sprint(i), Hostname: "node2", Prefix: prefix})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { node.Close(h) })
+		all[i] = h
+	}
+	ask := func(h node.Host) {
+		if b, err := h.ReadFile(t.Context(), "/proc/sys/kernel/ostype"); err != nil || string(b) != "Linux\n" {
+			t.Errorf("%q, %v", b, err)
+		}
+	}
+	for _, h := range all {
+		ask(h)
+	}
+	var wg sync.WaitGroup
+	for _, h := range all { // of the last ones a shell waits, the first ones need another
+		wg.Go(func() { ask(h) })
+	}
+	wg.Wait()
+	waiting := func() (left int) {
+		for _, pid := range pids() {
+			if syscall.Kill(pid, 0) == nil {
+				left++
+			}
+		}
+		return left
+	}
+	if logins := len(pids()); logins <= nodes {
+		t.Errorf("%d logins of %d nodes", logins, nodes)
+	}
+	for deadline := time.Now().Add(3 * time.Second); waiting() > node.MaxIdle; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d shells wait, want at most %d", waiting(), node.MaxIdle)
+		}
+	}
+}
