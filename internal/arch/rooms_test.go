@@ -36,6 +36,7 @@ var groups = []group{
 		{paths: []string{"pkg/secret"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/escape"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/memory"}, rule: rule{stdOnly: true}},
+		{paths: []string{"pkg/held"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/decompress"}},
 		{paths: []string{"pkg/ovsdb"}},
 		{paths: []string{"pkg/nb", "pkg/sb"}},

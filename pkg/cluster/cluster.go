@@ -408,7 +408,7 @@ func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
 			continue
 		}
 		reads.Go(func() error {
-			errs[i] = n.gather(ctx)
+			errs[i] = n.gather(ctx, !c.snapshot && c.keeper == nil)
 			return nil
 		})
 	}
@@ -422,18 +422,22 @@ func (c *Cluster) Gather(ctx context.Context, nodes ...*Node) {
 	}
 }
 
-// gather opens a node's Open_vSwitch database; only the first caller gets the error.
-func (n *Node) gather(ctx context.Context) (err error) {
+// gather opens a node's Open_vSwitch database; only the first caller gets the error. keeps says that a host keeps the dump of what it has read.
+func (n *Node) gather(ctx context.Context, keeps bool) (err error) {
 	n.gathering.Lock()
 	defer n.gathering.Unlock()
 	if n.Vswitch() != nil || n.failed {
 		return nil
 	}
 	db, err := n.Host.Vswitch(ctx)
-	if n.failed = err != nil; !n.failed {
-		n.opened(db)
+	if n.failed = err != nil; n.failed {
+		return err
 	}
-	return err
+	if dump, ok := db.(*ovsdb.Snapshot); ok && keeps {
+		db = dumped(n.Host, dump)
+	}
+	n.opened(db)
+	return nil
 }
 
 // Again returns the deployment for a second sample: the same databases, and nodes with nothing cached. It needs no

@@ -3,7 +3,6 @@ package doctor
 import (
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -21,13 +20,14 @@ type Chassis struct {
 	Row      *sb.Chassis          // nil if the Southbound has no such row, or was not read
 }
 
-// Chassis yields the nodes that should run OVN and whose Open_vSwitch database can be read; others are reported as
+// OnChassis is the Host of a check that looks at nodes which should run OVN. One whose Open_vSwitch database cannot be read is reported as
 // unknown.
-func (p *Pass) Chassis() iter.Seq[*Chassis] {
-	return EachHost(p, "no node that runs OVN can be read from here", p.chassisOf)
+func OnChassis(look func(*Pass, *Chassis)) func(*Pass, *snapshot.Host) {
+	return On("no node that runs OVN can be read from here", (*Pass).ChassisOf, look)
 }
 
-func (p *Pass) chassisOf(h *snapshot.Host) (*Chassis, bool) {
+// ChassisOf returns what a host that should run OVN is; applies if it should. If that cannot be read the host is reported as unknown.
+func (p *Pass) ChassisOf(h *snapshot.Host) (c *Chassis, applies bool) {
 	sw, err := h.Switch()
 	if errors.Is(err, node.ErrUnavailable) {
 		return nil, false
@@ -41,7 +41,7 @@ func (p *Pass) chassisOf(h *snapshot.Host) (*Chassis, bool) {
 		p.Unknown(NodeObject(h.Name), err)
 		return nil, false
 	}
-	c := &Chassis{Host: h, OVS: sw, SystemID: name, Bridge: sw.IntegrationBridge(name)}
+	c = &Chassis{Host: h, OVS: sw, SystemID: name, Bridge: sw.IntegrationBridge(name)}
 	if c.SB = SouthboundOf(h); c.SB != nil {
 		c.Row = c.SB.ChassisNamed(name)
 	}

@@ -24,12 +24,13 @@ type Check struct {
 	// Settle is for state that may be passing, such as a port being added: a fault is reported only if found again some
 	// seconds later.
 	Settle bool
-	// EachHost means that it judges each host by that host and the databases alone. [Gather] then judges a host as it
-	// reads it.
-	EachHost bool
-	// Begin starts the slowest reads before any check runs, without waiting; may be nil.
+	// Begin starts the slowest reads of Run before any check runs, without waiting; may be nil.
 	Begin func(*snapshot.Deployment)
-	Run   func(*Pass)
+	// Host judges one host by that host and the databases alone, and is called for each: [Gather] calls it as it reads the
+	// host. For what it reports it may look at others. May be nil.
+	Host func(*Pass, *snapshot.Host)
+	// Run judges the rest, databases and what is between hosts, once Host has judged them; nil if there is nothing.
+	Run func(*Pass)
 }
 
 // A Kind is that of findings: what a check finds for one reason.

@@ -3,7 +3,6 @@ package doctor
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
@@ -19,13 +18,12 @@ type SilentDaemon struct {
 	Expected []string        // why it should run: "the pidfile …"
 }
 
-// SilentDaemons yields the daemons of a program that should run and do not reply. Hosts where that cannot be read are
-// reported as unknown.
-func SilentDaemons(daemon string) func(*Pass) iter.Seq[*SilentDaemon] {
-	why := "no host that should run " + daemon + " can be read from here"
-	return func(p *Pass) iter.Seq[*SilentDaemon] {
-		return EachHost(p, why, func(h *snapshot.Host) (*SilentDaemon, bool) { return silentDaemon(p, h, daemon) })
-	}
+// OnSilentDaemon is the Host of a check that looks at a daemon which should run on a host and does not reply. A host where that cannot be
+// read is reported as unknown.
+func OnSilentDaemon(daemon string, look func(*Pass, *SilentDaemon)) func(*Pass, *snapshot.Host) {
+	return On("no host that should run "+daemon+" can be read from here", func(p *Pass, h *snapshot.Host) (*SilentDaemon, bool) {
+		return silentDaemon(p, h, daemon)
+	}, look)
 }
 
 func silentDaemon(p *Pass, h *snapshot.Host, daemon string) (d *SilentDaemon, applies bool) {

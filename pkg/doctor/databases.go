@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -20,11 +19,7 @@ type Server struct {
 
 // Servers returns the servers of OVN's databases on readable hosts.
 func (p *Pass) Servers() []Server {
-	var wg sync.WaitGroup
-	for _, h := range p.Hosts {
-		wg.Go(func() { _, _ = h.Servers() })
-	}
-	wg.Wait()
+	p.SideBySide(len(p.Hosts), func(i int) { _, _ = p.Hosts[i].Servers() })
 	var all []Server
 	for _, h := range p.Hosts {
 		found, err := h.Servers()
@@ -77,13 +72,11 @@ func DatabasePart(database string) string {
 // Members returns the servers of clustered databases that reply, with their cluster/status.
 func (p *Pass) Members() []Member {
 	all := p.Servers()
-	var wg sync.WaitGroup
-	for _, s := range all {
-		if s.Liveness == snapshot.Answers {
-			wg.Go(func() { _, _ = s.Host.Member(s.Database) })
+	p.SideBySide(len(all), func(i int) {
+		if s := all[i]; s.Liveness == snapshot.Answers {
+			_, _ = s.Host.Member(s.Database)
 		}
-	}
-	wg.Wait()
+	})
 	var found []Member
 	for _, s := range all {
 		if s.Liveness != snapshot.Answers {

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -31,9 +30,10 @@ func (g *Gathering) Examine(d *snapshot.Deployment, checks []*Check, done func(*
 	var wg sync.WaitGroup
 	var telling sync.Mutex
 	for i, c := range checks {
-		passes[i] = g.rest(d, c)
+		hosts, before := g.rest(d, c)
+		passes[i] = &Pass{Deployment: d, Check: c, outcome: before}
 		wg.Go(func() {
-			passes[i].run()
+			passes[i].run(hosts)
 			if done != nil {
 				telling.Lock()
 				defer telling.Unlock()
@@ -64,59 +64,25 @@ func begin(d *snapshot.Deployment, checks []*Check) {
 	}
 }
 
-// run runs the check. Input may be damaged: a check that panics has an unknown result, and the others go on.
-func (p *Pass) run() {
-	defer func() {
-		if r := recover(); r != nil {
-			p.Findings = nil
-			p.Unknown(Object{}, fmt.Errorf("the check itself failed: %v", r))
-		}
-	}()
-	p.Check.Run(p)
-	if p.Check.Settle {
-		p.settle()
+// run has the check judge hosts and the rest. A check that fails has an unknown result, and the others go on.
+func (p *Pass) run(hosts []*snapshot.Host) {
+	found, err := p.judge(hosts, true)
+	if err == nil && p.Check.Settle {
+		err = p.settle(found)
 	}
-	if p.noOVN && len(p.Findings) == 0 {
-		p.Skip(snapshot.ErrNoOVN.Error())
-	}
-	if p.noSwitch && len(p.Findings) == 0 && !slices.ContainsFunc(p.Whole().Hosts, func(h *snapshot.Host) bool { return !h.Central() }) {
-		p.Skip("no Open vSwitch here: this host runs OVN's databases alone")
-	}
-}
-
-// settle drops faults that are not found again some seconds later. There is no second run if the first found no fault,
-// or only lasting ones.
-func (p *Pass) settle() {
-	first := p.Findings
-	if !slices.ContainsFunc(first, func(f Finding) bool { return f.Result.Fault() && !f.Lasting }) {
-		return
-	}
-	later, err := p.Again()
 	if err != nil {
 		p.Findings = nil
 		p.Unknown(Object{}, err)
-		return
 	}
-	before := map[ID]bool{}
-	for i := range first {
-		before[first[i].ID()] = true
+	switch {
+	case len(p.Findings) > 0:
+	case !p.applied && p.nowhere != "":
+		p.Skip(p.nowhere)
+	case p.noOVN:
+		p.Skip(snapshot.ErrNoOVN.Error())
+	case p.noSwitch && !slices.ContainsFunc(p.Hosts, func(h *snapshot.Host) bool { return !h.Central() }):
+		p.Skip("no Open vSwitch here: this host runs OVN's databases alone")
 	}
-	second := &Pass{Deployment: later, Check: p.Check}
-	gatherAgain(later, p.Check)
-	second.Check.Run(second)
-	p.Findings = slices.DeleteFunc(second.Findings, func(f Finding) bool {
-		return !before[f.ID()] && (f.Result.Fault() || f.Reason == NeedsSample) // the second run takes no samples
-	})
-	again := map[ID]bool{}
-	for i := range p.Findings {
-		again[p.Findings[i].ID()] = true
-	}
-	for _, f := range first {
-		if f.Lasting && !again[f.ID()] {
-			p.Findings = append(p.Findings, f)
-		}
-	}
-	p.noSwitch, p.noOVN = p.noSwitch || second.noSwitch, p.noOVN || second.noOVN
 }
 
 // weight orders results, the worst first.

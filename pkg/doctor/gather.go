@@ -1,79 +1,69 @@
 package doctor
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A Gathering has the hosts that checks which judge each host by itself are done with. Nil has none.
+// A Gathering has the hosts that checks are done with. Nil has none.
 type Gathering struct {
 	mu   sync.Mutex
-	done map[*Check]map[*snapshot.Host]clean
+	done map[*Check]map[*snapshot.Host]outcome
 }
 
-// A clean host is one where a check found nothing.
-type clean struct{ noSwitch, noOVN, skipped bool }
-
-// Gather reads what checks ask of the hosts, many hosts side by side: [Examine] would have each check read one host after
-// the other. Where the checks that judge each host by itself find nothing, they need not look again, and the host's flows
-// are forgotten: those of many hosts would fill the memory. Hosts that cannot be reached are left out. It tells each host
+// Gather reads what checks ask of the hosts, many hosts side by side. Where a check finds nothing on a host it need not look at it again, and where
+// none does the host's flows are forgotten: those of many hosts would fill the memory. Hosts that cannot be reached are left out. It tells each host
 // that is done, one at a time; tell may be nil.
 func Gather(d *snapshot.Deployment, checks []*Check, tell func(h *snapshot.Host, reached bool)) *Gathering {
-	g := &Gathering{done: map[*Check]map[*snapshot.Host]clean{}}
+	g := &Gathering{done: map[*Check]map[*snapshot.Host]outcome{}}
 	d.Visit(func(h *snapshot.Host) {
-		alone := d.Alone(h)
+		one, alone := d.OneHost(h), d.Alone(h)
 		allClean := true
 		for _, c := range checks {
-			p := &Pass{Deployment: alone, Check: c}
-			ran := p.rehearse()
-			if c.EachHost && !(ran && g.keep(h, p)) {
+			if c.Host != nil && !g.keep(one, c, h) {
 				allClean = false
 			}
+			rehearse(alone, c)
 		}
 		if allClean {
-			h.ForgetFlows()
+			h.Forget()
 		}
 	}, tell)
 	return g
 }
 
-// keep notes that a check is done with a host, unless it found something: that may take another look, and the other hosts.
-func (g *Gathering) keep(h *snapshot.Host, p *Pass) (done bool) {
-	if slices.ContainsFunc(p.Findings, func(f Finding) bool { return f.Result != Skipped }) {
+// keep has a check judge a host, and notes that it is done with it unless it found something: that may take another look, and the other hosts.
+func (g *Gathering) keep(d *snapshot.Deployment, c *Check, h *snapshot.Host) (done bool) {
+	j, err := onHost(d, c, h)
+	if err != nil || !j.clean() {
 		return false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.done[p.Check] == nil {
-		g.done[p.Check] = map[*snapshot.Host]clean{}
+	if g.done[c] == nil {
+		g.done[c] = map[*snapshot.Host]outcome{}
 	}
-	g.done[p.Check][h] = clean{p.noSwitch, p.noOVN, len(p.Findings) > 0}
+	g.done[c][h] = j.outcome
 	return true
 }
 
-// rest returns a pass of a check over the hosts that it is not done with.
-func (g *Gathering) rest(d *snapshot.Deployment, c *Check) *Pass {
-	p := &Pass{Deployment: d, Check: c}
-	if g == nil || len(g.done[c]) == 0 {
-		return p
+// rest returns the hosts that a check is not done with, and the outcome of those that it is.
+func (g *Gathering) rest(d *snapshot.Deployment, c *Check) (left []*snapshot.Host, done outcome) {
+	if g == nil {
+		return d.Hosts, done
 	}
-	var left []*snapshot.Host
 	for _, h := range d.Hosts {
-		before, done := g.done[c][h]
-		if !done {
+		if before, ok := g.done[c][h]; ok {
+			done = done.and(before)
+		} else {
 			left = append(left, h)
-			continue
 		}
-		p.noSwitch, p.noOVN = p.noSwitch || before.noSwitch, p.noOVN || before.noOVN
-		p.applied = p.applied || !before.skipped
 	}
-	p.Deployment = d.Among(left)
-	return p
+	return left, done
 }
 
-// gatherAgain is Gather for one check, on hosts that were reached before.
+// gatherAgain is Gather for what one check judges beside the hosts, on hosts that were reached before.
 func gatherAgain(d *snapshot.Deployment, c *Check) {
 	if len(d.Hosts) < 2 {
 		return
@@ -82,19 +72,13 @@ func gatherAgain(d *snapshot.Deployment, c *Check) {
 		h := d.Hosts[i]
 		_, _ = h.Switch() // what begins with a database reads this of each host, and does not rehearse
 		_, _, _ = h.ChassisName()
-		(&Pass{Deployment: d.Alone(h), Check: c}).rehearse()
+		rehearse(d.Alone(h), c)
 	})
 }
 
-// rehearse runs the check for what it reads alone, and reports whether it ran.
-func (p *Pass) rehearse() (ran bool) {
-	defer func() {
-		if recover() != nil { // Examine reports a check that fails
-			ran = false
-		}
-	}()
-	if p.Check.Begin == nil || p.Check.EachHost { // what is between the hosts has a start of its own
-		p.Check.Run(p)
+// rehearse runs what a check judges beside the hosts, for what it reads alone. What has a Begin reads by that.
+func rehearse(d *snapshot.Deployment, c *Check) {
+	if c.Run != nil && c.Begin == nil {
+		_ = guarded(func() { c.Run(&Pass{Deployment: d, Check: c}) }) // Examine reports a check that fails
 	}
-	return true
 }

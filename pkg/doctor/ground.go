@@ -17,9 +17,9 @@ func GroundOf(d *snapshot.Deployment) (*trace.Ground, error) {
 	g, err := snapshot.Derive(d, "", func() (*trace.Ground, error) {
 		known := trace.NewKnown(d.Cluster())
 		var nodes sync.WaitGroup
-		for _, h := range d.Hosts { // while the topology is read
-			nodes.Go(func() { readNode(h, known) })
-		}
+		nodes.Go(func() { // while the topology is read
+			d.SideBySide(len(d.Hosts), func(i int) { readNode(d.Hosts[i], known) })
+		})
 		g, err := facts.GraphOf(d)
 		nodes.Wait()
 		if err != nil {

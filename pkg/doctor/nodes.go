@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -21,45 +20,36 @@ type Node struct {
 	Uplinks []facts.Uplink
 }
 
-// Nodes yields the nodes whose Open_vSwitch database and kernel network can be read; others are reported as unknown.
-func (p *Pass) Nodes() iter.Seq[*Node] {
-	for _, h := range p.Hosts {
-		go func() { // reads all nodes concurrently; the snapshot caches them
-			if _, err := facts.UplinksOf(h); err == nil {
-				_, _ = facts.PodLinkOf(h)
-			}
-		}()
-	}
-	return EachHost(p, "no node with Open vSwitch can be read from here", func(h *snapshot.Host) (*Node, bool) {
-		if _, err := h.Switch(); errors.Is(err, node.ErrUnavailable) {
-			return nil, false
-		} else if err != nil {
-			p.Unknown(NodeObject(h.Name), err)
-			return nil, false
+// OnNode is the Host of a check that looks at a node with its kernel network. One that cannot be read is reported as unknown.
+func OnNode(look func(*Pass, *Node)) func(*Pass, *snapshot.Host) {
+	return On("no node with Open vSwitch can be read from here", (*Pass).nodeOf, look)
+}
+
+// OnUplinks is the Host of a check that looks at the uplinks of [OnNode]'s nodes.
+func OnUplinks(look func(*Pass, *Node, facts.Uplink)) func(*Pass, *snapshot.Host) {
+	return OnNode(func(p *Pass, n *Node) {
+		for _, u := range n.Uplinks {
+			look(p, n, u)
 		}
-		network, ok := Need(p, NodeObject(h.Name), h.Network)
-		if !ok {
-			return nil, false
-		}
-		uplinks, ok := Need(p, NodeObject(h.Name), func() ([]facts.Uplink, error) { return facts.UplinksOf(h) })
-		if !ok {
-			return nil, false
-		}
-		return &Node{h, network, uplinks}, true
 	})
 }
 
-// Uplinks yields the uplinks of [Pass.Nodes].
-func (p *Pass) Uplinks() iter.Seq2[*Node, facts.Uplink] {
-	return func(yield func(*Node, facts.Uplink) bool) {
-		for n := range p.Nodes() {
-			for _, u := range n.Uplinks {
-				if !yield(n, u) {
-					return
-				}
-			}
-		}
+func (p *Pass) nodeOf(h *snapshot.Host) (n *Node, applies bool) {
+	if _, err := h.Switch(); errors.Is(err, node.ErrUnavailable) {
+		return nil, false
+	} else if err != nil {
+		p.Unknown(NodeObject(h.Name), err)
+		return nil, false
 	}
+	network, ok := Need(p, NodeObject(h.Name), h.Network)
+	if !ok {
+		return nil, false
+	}
+	uplinks, ok := Need(p, NodeObject(h.Name), func() ([]facts.Uplink, error) { return facts.UplinksOf(h) })
+	if !ok {
+		return nil, false
+	}
+	return &Node{h, network, uplinks}, true
 }
 
 // AddressEvidence lists the global addresses of a link.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"iter"
 
@@ -16,9 +17,27 @@ type Pass struct {
 	Check    *Check
 	Findings []Finding
 	zone     string // the current zone, if there are several
+	outcome
+}
+
+// An outcome is what a pass remembers beside its findings.
+type outcome struct {
 	noSwitch bool   // a host without Open vSwitch was skipped
-	applied  bool   // it applied to a host that Gather was done with
 	noOVN    bool   // an OVN database was skipped, as the deployment does not use OVN
+	applied  bool   // the check applies to a host
+	nowhere  string // why it does not apply to another
+}
+
+// and returns the outcome of both.
+func (o outcome) and(other outcome) outcome {
+	return outcome{o.noSwitch || other.noSwitch, o.noOVN || other.noOVN, o.applied || other.applied, cmp.Or(o.nowhere, other.nowhere)}
+}
+
+// Applies notes whether the check applies to a host. If it applies to none and finds nothing, it is skipped with reason why.
+func (p *Pass) Applies(applies bool, why string) {
+	if p.applied = p.applied || applies; !applies {
+		p.nowhere = why
+	}
 }
 
 // Report adds a finding. It fills in the check and the zone, and the node of a repair that changes the finding's first
@@ -118,17 +137,6 @@ func (p *Pass) GivenSouthbounds() iter.Seq2[*snapshot.Zone, *snapshot.Southbound
 	return p.Southbounds()
 }
 
-// Switches yields the hosts whose Open_vSwitch database can be read. Other checks report the rest.
-func (p *Pass) Switches() iter.Seq2[*snapshot.Host, *snapshot.Switch] {
-	return func(yield func(*snapshot.Host, *snapshot.Switch) bool) {
-		for _, h := range p.Hosts {
-			if s, err := h.Switch(); err == nil && !yield(h, s) {
-				return
-			}
-		}
-	}
-}
-
 func zones[T any](p *Pass, o Object, read func(*snapshot.Zone) (*T, error)) iter.Seq2[*snapshot.Zone, *T] {
 	return func(yield func(*snapshot.Zone, *T) bool) {
 		for z := range p.EachZone() {
@@ -140,20 +148,22 @@ func zones[T any](p *Pass, o Object, read func(*snapshot.Zone) (*T, error)) iter
 	}
 }
 
-// EachHost yields the non-nil results of calling of for each host. If the check applies to no host and nothing is
-// unknown, it is skipped with reason why.
-func EachHost[T any](p *Pass, why string, of func(*snapshot.Host) (value *T, applies bool)) iter.Seq[*T] {
-	return func(yield func(*T) bool) {
-		applied := false
-		for _, h := range p.Hosts {
-			value, applies := of(h)
-			applied = applied || applies
-			if value != nil && !yield(value) {
-				return
-			}
+// On is the Host of a check that looks at something of a host, such as a daemon. If it applies to no host and nothing is unknown, the check is
+// skipped with reason why.
+func On[T any](why string, of func(*Pass, *snapshot.Host) (value *T, applies bool), look func(*Pass, *T)) func(*Pass, *snapshot.Host) {
+	return func(p *Pass, h *snapshot.Host) {
+		value, applies := of(p, h)
+		if p.Applies(applies, why); value != nil {
+			look(p, value)
 		}
-		if !applied && !p.applied && len(p.Findings) == 0 {
-			p.Skip(why)
+	}
+}
+
+// OnSwitch is the Host of a check that looks at a host's Open_vSwitch database. Other checks report that it cannot be read.
+func OnSwitch(look func(*Pass, *snapshot.Host, *snapshot.Switch)) func(*Pass, *snapshot.Host) {
+	return func(p *Pass, h *snapshot.Host) {
+		if s, err := h.Switch(); err == nil {
+			look(p, h, s)
 		}
 	}
 }

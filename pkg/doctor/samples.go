@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -22,18 +21,32 @@ type Samples[T any] struct {
 // ErrNothing means that a host has nothing that a check reads.
 var ErrNothing = errors.New("nothing to read")
 
-// ReadHosts reads each host concurrently. Hosts where that fails are reported as unknown; the rest are returned.
-func ReadHosts[T any](p *Pass, read func(*snapshot.Host) (T, error)) []Samples[T] {
-	return TakeSamples(p, read, func(T) bool { return false })
+// OnRead is the Host of a check that reads something of a host. One where that fails is reported as unknown.
+func OnRead[T any](read func(*snapshot.Host) (T, error), look func(*Pass, *snapshot.Host, T)) func(*Pass, *snapshot.Host) {
+	return func(p *Pass, h *snapshot.Host) {
+		value, err := read(h)
+		switch {
+		case err == nil:
+			look(p, h, value)
+		case !absent(err):
+			p.Unknown(NodeObject(h.Name), err)
+		}
+	}
 }
 
-// TakeSamples reads each host as [ReadHosts] does, and if one sample is not enough, again after --sample.
+// absent reports whether a host has nothing to read for a reason that is no trouble, or that another check finds: a daemon that does not run.
+func absent(err error) bool {
+	return errors.Is(err, snapshot.ErrNotRunning) || errors.Is(err, ErrNothing)
+}
+
+// TakeSamples reads the hosts side by side, and if one sample is not enough, again after --sample. Hosts where that fails are reported as unknown;
+// the rest are returned.
 func TakeSamples[T any](p *Pass, read func(*snapshot.Host) (T, error), needsTwo func(T) bool) []Samples[T] {
 	all := make([]Samples[T], len(p.Hosts))
 	for i, h := range p.Hosts {
 		all[i].Host = h
 	}
-	sideBySide(all, func(s *Samples[T]) { s.First, s.err = read(s.Host) })
+	p.SideBySide(len(all), func(i int) { all[i].First, all[i].err = read(all[i].Host) })
 	var again []*Samples[T]
 	for s := range Each(all) {
 		if s.err == nil && needsTwo(s.First) {
@@ -42,7 +55,7 @@ func TakeSamples[T any](p *Pass, read func(*snapshot.Host) (T, error), needsTwo 
 	}
 	if len(again) > 0 {
 		later, err := p.Later()
-		sideBySide(again, func(s **Samples[T]) { (*s).readAgain(later, err, read) })
+		p.SideBySide(len(again), func(i int) { again[i].readAgain(later, err, read) })
 	}
 	var good []Samples[T]
 	noSample := false
@@ -56,21 +69,12 @@ func TakeSamples[T any](p *Pass, read func(*snapshot.Host) (T, error), needsTwo 
 				p.Unknown(Object{}, s.err)
 			}
 			noSample = true
-		case errors.Is(s.err, snapshot.ErrNotRunning) || errors.Is(s.err, ErrNothing):
-			// Another check finds daemons that do not run.
+		case absent(s.err):
 		default:
 			p.Unknown(NodeObject(s.Name), s.err)
 		}
 	}
 	return good
-}
-
-func sideBySide[E any](list []E, f func(*E)) {
-	var wg sync.WaitGroup
-	for i := range list {
-		wg.Go(func() { f(&list[i]) })
-	}
-	wg.Wait()
 }
 
 // readAgain takes the second sample from the later snapshot, unless that failed.

@@ -1,8 +1,6 @@
 package facts
 
 import (
-	"sync"
-
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -13,11 +11,7 @@ import (
 func GraphOf(d *snapshot.Deployment) (*topology.Graph, error) {
 	d = d.Whole()
 	return snapshot.Derive(d, "", func() (*topology.Graph, error) {
-		var hosts sync.WaitGroup
-		for _, h := range d.Hosts {
-			hosts.Go(func() { _, _ = h.OVSDB() }) // other checks report what cannot be read
-		}
-		hosts.Wait()
+		d.SideBySide(len(d.Hosts), func(i int) { _, _ = d.Hosts[i].OVSDB() }) // other checks report what cannot be read
 		return topology.LoadWays(d.Context(), d.Cluster())
 	})
 }

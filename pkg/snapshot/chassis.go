@@ -19,17 +19,10 @@ import (
 )
 
 // Again returns a second sample some seconds after this one, for what may be transient: a port just being created, a
-// controller about to catch up. All callers get the same one. For a capture it is the same sample.
+// controller about to catch up. All callers get the same one. For a capture, or one host of a sample, it is the same sample.
 func (d *Deployment) Again() (*Deployment, error) {
-	if d.alone || d.Whole().saved() {
+	if d.whole != nil || d.saved() {
 		return d, nil
-	}
-	if d.whole != nil {
-		second, err := d.whole.Again()
-		if err != nil {
-			return nil, err
-		}
-		return second.Among(slices.DeleteFunc(slices.Clone(second.Hosts), func(h *Host) bool { return d.Host(h.Name) == nil })), nil
 	}
 	return Derive(d, "again", func() (*Deployment, error) {
 		select {

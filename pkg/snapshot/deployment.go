@@ -35,7 +35,6 @@ type Deployment struct {
 	parallel int
 	kept     *Kept
 	whole    *Deployment // of a sample of some hosts, the one that it is part of
-	alone    bool        // of one host, without databases
 }
 
 // Options configure the sampling.

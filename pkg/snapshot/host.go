@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/held"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -58,17 +60,30 @@ func (h *Host) OVSDB() (ovsdb.Reader, error) {
 // Switch reads the host's Open_vSwitch database. While ovs-vswitchd does not reply (Daemon), its Interface rows are
 // outdated.
 func (h *Host) Switch() (*Switch, error) {
-	return read(&h.memo, question{what: "switch"}, func() (*Switch, error) {
+	rows, err := read(&h.memo, question{what: "switch"}, func() (*held.Value[Switch], error) {
 		db, err := h.OVSDB()
 		if err != nil {
 			return nil, err
 		}
-		var s Switch
-		if err := ovsdb.Load(h.d.ctx, db, &s); err != nil {
+		load := func() (*Switch, error) {
+			var s Switch
+			return &s, ovsdb.Load(h.d.ctx, db, &s)
+		}
+		first, err := load()
+		if err != nil {
 			return nil, err
 		}
-		return &s, nil
+		switch db.(type) {
+		case *cluster.Dumped, *ovsdb.Snapshot:
+		default:
+			load = nil // a server has other rows then
+		}
+		return held.New(first, load), nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return rows.Get()
 }
 
 // Network returns the kernel's view of the host.
@@ -105,14 +120,15 @@ func (h *Host) PlainFlows(bridge string) ([]openflow.FlowEntry, error) {
 	})
 }
 
-// ForgetFlows drops what Flows and PlainFlows have read, which is most of what is kept of a host. Who asks again reads again.
-func (h *Host) ForgetFlows() {
+// Forget drops what of a host is large and seldom asked for again: its flows, files and logs, and the networks of its pods. With hundreds of
+// hosts that is most of what is held. Who asks again reads again.
+func (h *Host) Forget() {
 	h.memo.forget(func(key any) bool {
 		switch k := key.(type) {
 		case question:
-			return strings.HasPrefix(k.about, string(node.Flows)) || strings.HasPrefix(k.about, plainFlows)
+			return slices.Contains([]string{"dump", "file", "log", "pod"}, k.what) || strings.HasPrefix(k.about, plainFlows)
 		case derived:
-			return k.typ == reflect.TypeFor[[]openflow.FlowEntry]()
+			return k.typ == reflect.TypeFor[[]openflow.FlowEntry]() || k.typ == reflect.TypeFor[[]LogLine]()
 		}
 		return false
 	})

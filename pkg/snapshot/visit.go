@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -18,7 +19,9 @@ func (d *Deployment) Visit(visit func(*Host), tell func(h *Host, reached bool)) 
 	d.SideBySide(len(d.Hosts), func(i int) {
 		h := d.Hosts[i]
 		if reached[i] = h.Local || h.answers(); reached[i] {
+			rows, _ := h.Switch()
 			visit(h)
+			runtime.KeepAlive(rows) // else it is read again and again
 		}
 		if tell != nil {
 			telling.Lock()
@@ -63,14 +66,16 @@ func (h *Host) answers() bool {
 	return err == nil
 }
 
-// Alone returns a sample of one host, without databases. What is read of the host is read once for both.
-func (d *Deployment) Alone(h *Host) *Deployment {
-	return &Deployment{Hosts: []*Host{h}, Problems: d.Problems, ctx: d.ctx, cluster: d.cluster, now: d.now, parallel: 1, whole: d, alone: true}
+// OneHost returns a sample of one host, with all databases. What is read of the host is read once for both. There is no later sample of it.
+func (d *Deployment) OneHost(h *Host) *Deployment {
+	one := d.Alone(h)
+	one.Zones = d.Zones
+	return one
 }
 
-// Among returns the sample with some of its hosts only, and all its databases.
-func (d *Deployment) Among(hosts []*Host) *Deployment {
-	return &Deployment{Zones: d.Zones, Far: d.Far, Hosts: hosts, Problems: d.Problems, ctx: d.ctx, cluster: d.cluster, now: d.now, sample: d.sample, parallel: d.parallel, whole: d.Whole()}
+// Alone is OneHost without the databases.
+func (d *Deployment) Alone(h *Host) *Deployment {
+	return &Deployment{Hosts: []*Host{h}, Problems: d.Problems, ctx: d.ctx, cluster: d.cluster, now: d.now, parallel: 1, whole: d}
 }
 
 // Whole returns the sample that one of some hosts is part of, else d itself.

@@ -24,10 +24,11 @@ Gateways and ports request chassis by hostname. A chassis that is registered und
 an old name is never found.`,
 	Causes: []string{"controller-not-running", "system-id-cloned", "duplicate-chassis-stale", "missing-external-ids"},
 	Settle: true,
+	Host:   registeredHostname,
 	Run: func(p *doctor.Pass) {
 		reported := map[string]bool{} // chassis already reported from their node
-		for _, h := range p.Hosts {
-			registeredHostname(p, h, reported)
+		for _, f := range p.Findings {
+			reported[f.Object.Name] = true
 		}
 		for z, l := range p.Northbounds() {
 			clusterHostnames(p, z, l.Northbound, reported)
@@ -36,7 +37,7 @@ an old name is never found.`,
 }
 
 // registeredHostname compares a node's setting with its Chassis row.
-func registeredHostname(p *doctor.Pass, h *snapshot.Host, reported map[string]bool) {
+func registeredHostname(p *doctor.Pass, h *snapshot.Host) {
 	sw, err := h.Switch()
 	south := doctor.SouthboundOf(h)
 	if err != nil || south == nil {
@@ -48,7 +49,6 @@ func registeredHostname(p *doctor.Pass, h *snapshot.Host, reported map[string]bo
 	if row == nil || set == "" || row.Hostname == set {
 		return
 	}
-	reported[row.Name] = true
 	p.Report(doctor.Finding{
 		Object: doctor.ChassisObject(row.Name),
 		Also:   []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(row.Hostname), doctor.NodeObject(set)},

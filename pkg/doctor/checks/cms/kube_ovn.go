@@ -96,19 +96,22 @@ var KubeOvnNodeIPInSubnet = &doctor.Check{
 Kube-OVN sends packets for the addresses of a subnet or the join network to pods. A node with
 such an address, or a host in such a network elsewhere, is unreachable. Underlay subnets, which
 the nodes share on purpose, are left out.`,
+	Host: func(p *doctor.Pass, h *snapshot.Host) {
+		if h.Zone() == nil {
+			return
+		}
+		if k, err := catalog.ReadKubeOVN(p.Deployment, h.Zone()); err == nil {
+			hostInSubnets(p, h, k)
+		}
+	},
 	Run: func(p *doctor.Pass) {
-		for z, k := range kubeOVNs(p) {
+		for _, k := range kubeOVNs(p) {
 			nets := overlaySubnets(k)
 			reported := map[inSubnet]bool{}
 			for _, n := range k.NodeAddresses() {
 				if s, ok := nets.holds(address(n.Addr)); ok && !reported[inSubnet{n.Node, s.subnet}] {
 					reported[inSubnet{n.Node, s.subnet}] = true
 					p.Report(nodeInSubnet(n.Node, s, fmt.Sprintf("the address %s of node %s is in subnet %s", n.Addr, n.Node, s.subnet), doctor.Other(n.Source).Says(n.Addr.String())))
-				}
-			}
-			for _, h := range p.Hosts {
-				if h.Zone() == z {
-					hostInSubnets(p, h, k, nets, reported)
 				}
 			}
 		}
@@ -161,13 +164,19 @@ func nodeInSubnet(node string, s overlay, title string, seen doctor.Evidence) do
 	}
 }
 
-// hostInSubnets reports a host's addresses and routes that are in a subnet.
-func hostInSubnets(p *doctor.Pass, h *snapshot.Host, k *catalog.KubeOVN, nets overlays, reported map[inSubnet]bool) {
+// hostInSubnets reports a host's addresses and routes that are in a subnet, unless the node's own address is: that is reported by the databases.
+func hostInSubnets(p *doctor.Pass, h *snapshot.Host, k *catalog.KubeOVN) {
 	n, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Network)
 	if !ok {
 		return
 	}
-	link := k.LinkOf(h)
+	link, nets := k.LinkOf(h), overlaySubnets(k)
+	reported := map[inSubnet]bool{}
+	for _, a := range k.NodeAddresses() {
+		if s, ok := nets.holds(address(a.Addr)); ok {
+			reported[inSubnet{a.Node, s.subnet}] = true
+		}
+	}
 	report := func(s overlay, title string, seen doctor.Evidence) {
 		if !reported[inSubnet{h.Name, s.subnet}] {
 			reported[inSubnet{h.Name, s.subnet}] = true
@@ -207,22 +216,14 @@ var KubeOvnOvn0Wrong = &doctor.Check{
 A Kube-OVN node reaches pods, and pods leave, through ovn0. The link must exist and be up, with
 the MAC and the addresses of the logical port node-NODE.`,
 	Causes: []string{"vswitchd-not-running", "two-vswitchds", "conf-db-lost-or-corrupt"},
-	Run: func(p *doctor.Pass) {
-		found := false
-		for _, h := range p.Hosts {
-			o, err := catalog.ReadOVN0(p.Deployment, h)
-			if err != nil {
-				p.Unknown(doctor.NodeObject(h.Name), err)
-				continue
-			}
-			if o == nil {
-				continue
-			}
-			found = true
-			ovn0(p, h.Name, o)
+	Host: func(p *doctor.Pass, h *snapshot.Host) {
+		o, err := catalog.ReadOVN0(p.Deployment, h)
+		if err != nil {
+			p.Unknown(doctor.NodeObject(h.Name), err)
+			return
 		}
-		if !found {
-			p.Skip("no host here is a node of Kube-OVN")
+		if p.Applies(o != nil, "no host here is a node of Kube-OVN"); o != nil {
+			ovn0(p, h.Name, o)
 		}
 	},
 }

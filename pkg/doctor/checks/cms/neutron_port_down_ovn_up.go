@@ -25,19 +25,41 @@ Neutron reads from Logical_Switch_Port.up whether a port is up, and its metadata
 namespace ovnmeta-NETWORK on each node with a server of the network.`,
 	Causes: []string{"northd-not-active", "controller-not-running", "controller-not-caught-up", "vswitchd-not-running"},
 	Settle: true, // the state takes a moment to reach Neutron
-	Run:    neutronPorts,
+	Host: func(p *doctor.Pass, h *snapshot.Host) {
+		z := h.Zone()
+		if z == nil {
+			return
+		}
+		l, err := facts.LogicalOf(z)
+		if err != nil || !ofNeutron(l.Northbound) {
+			return
+		}
+		south, err := z.Southbound()
+		if err != nil {
+			return
+		}
+		if name, _, err := h.ChassisName(); err == nil && metadataAgents(south)[name] != nil {
+			namespaces(p, h, south.ChassisNamed(name), l.Northbound, south)
+		}
+	},
+	Run: neutronPorts,
+}
+
+// ofNeutron reports whether a Northbound has a network of Neutron.
+func ofNeutron(north *snapshot.Northbound) bool {
+	return slices.ContainsFunc(north.Switches, func(s nb.LogicalSwitch) bool { return decode.NeutronOwns(s.Name, s.ExternalIDs) })
 }
 
 func neutronPorts(p *doctor.Pass) {
 	applies := false
 	for z, l := range p.Northbounds() {
-		if !slices.ContainsFunc(l.Switches, func(s nb.LogicalSwitch) bool { return decode.NeutronOwns(s.Name, s.ExternalIDs) }) {
+		if !ofNeutron(l.Northbound) {
 			continue
 		}
 		applies = true
 		if south, ok := doctor.Need(p, doctor.SouthboundObject, z.Southbound); ok {
 			downInNorthbound(p, l.Northbound, south)
-			metadataAgents(p, z, l.Northbound, south)
+			lateAgents(p, south)
 		}
 	}
 	if !applies {
@@ -80,17 +102,20 @@ func downInNorthbound(p *doctor.Pass, north *snapshot.Northbound, south *snapsho
 // farBehind is a lag in Neutron heartbeats, about half a minute, that a live metadata agent never has.
 const farBehind = 10
 
-// metadataAgents reports metadata agents that lag, and namespaces they have not created.
-func metadataAgents(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound, south *snapshot.Southbound) {
-	agents := map[string]map[string]string{} // external_ids by chassis
+// metadataAgents returns what Neutron's metadata agents have written, by chassis.
+func metadataAgents(south *snapshot.Southbound) map[string]map[string]string {
+	agents := map[string]map[string]string{}
 	for _, c := range south.ChassisPrivate {
 		if c.ExternalIDs["neutron:ovn-metadata-id"] != "" {
 			agents[c.Name] = c.ExternalIDs
 		}
 	}
-	if len(agents) == 0 {
-		return
-	}
+	return agents
+}
+
+// lateAgents reports metadata agents that lag.
+func lateAgents(p *doctor.Pass, south *snapshot.Southbound) {
+	agents := metadataAgents(south)
 	for _, c := range south.Chassis {
 		beat, err := strconv.Atoi(agents[c.Name]["neutron:ovn-metadata-sb-cfg"])
 		if err != nil || len(south.Globals) == 0 || south.Globals[0].NBCfg-beat < farBehind {
@@ -105,11 +130,6 @@ func metadataAgents(p *doctor.Pass, z *snapshot.Zone, north *snapshot.Northbound
 			Effect:   "servers that start there get no metadata",
 			Next:     "on " + c.Hostname + ": systemctl restart neutron-ovn-metadata-agent",
 		})
-	}
-	for _, h := range p.Hosts {
-		if name, _, err := h.ChassisName(); err == nil && agents[name] != nil && h.Zone() == z {
-			namespaces(p, h, south.ChassisNamed(name), north, south)
-		}
 	}
 }
 

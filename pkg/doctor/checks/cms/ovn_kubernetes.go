@@ -82,6 +82,14 @@ var OVNKJoinSubnetOverlap = &doctor.Check{
 
 The join and transit networks (100.64.0.0/16, 100.88.0.0/16, fd98::/64, fd97::/64 by default)
 are internal to OVN: packets of pods to these addresses never leave it.`,
+	Host: func(p *doctor.Pass, h *snapshot.Host) {
+		if h.Zone() == nil {
+			return
+		}
+		if l, err := facts.LogicalOf(h.Zone()); err == nil {
+			hostOverlaps(p, h, innerNetworks(l.Northbound))
+		}
+	},
 	Run: func(p *doctor.Pass) {
 		applies := false
 		for z, l := range p.Northbounds() {
@@ -90,11 +98,6 @@ are internal to OVN: packets of pods to these addresses never leave it.`,
 				continue
 			}
 			applies = true
-			for _, h := range p.Hosts {
-				if h.Zone() == z {
-					hostOverlaps(p, h, inner)
-				}
-			}
 			encapOverlaps(p, z, inner)
 		}
 		if !applies {
@@ -131,6 +134,9 @@ func innerNetworks(north *snapshot.Northbound) []netip.Prefix {
 
 // hostOverlaps reports a host's addresses and routes in an internal network.
 func hostOverlaps(p *doctor.Pass, h *snapshot.Host, inner []netip.Prefix) {
+	if len(inner) == 0 {
+		return
+	}
 	n, ok := doctor.Need(p, doctor.NodeObject(h.Name), h.Network)
 	if !ok {
 		return
@@ -209,12 +215,7 @@ var TransientScrubsLivePods = &doctor.Check{
 OVN-Kubernetes marks the port of every pod as transient. Where Open vSwitch runs in a container
 that starts it with --delete-transient-ports, each restart of that container, not only a
 reboot, deletes them, and nothing adds them again.`,
-	Run: func(p *doctor.Pass) {
-		why := "no host here runs Open vSwitch in a container with transient ports of pods"
-		for f := range doctor.EachHost(p, why, func(h *snapshot.Host) (*doctor.Finding, bool) { return scrubs(p, h) }) {
-			p.Report(*f)
-		}
-	},
+	Host: doctor.On("no host here runs Open vSwitch in a container with transient ports of pods", scrubs, func(p *doctor.Pass, f *doctor.Finding) { p.Report(*f) }),
 }
 
 // scrubs returns the finding of a host whose Open vSwitch container deletes pod ports when it restarts; applies if Open

@@ -29,16 +29,14 @@ families, default route, link and MTU. Port security drops packets from other ad
 nothing receives packets to the port's address.`,
 	Causes: []string{"nb-duplicate-or-conflicting-config", "pod-veth-vanished", "port-no-such-device", "duplicate-iface-id-local", "port-flapping-two-chassis", "dangling-router-link"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for c := range p.Chassis() {
-			if c.Zone() == nil {
-				continue // other checks report it
-			}
-			if l, ok := doctor.Need(p, doctor.NodeObject(c.Name), func() (*facts.Logical, error) { return facts.LogicalOf(c.Zone()) }); ok {
-				pods(p, c, l)
-			}
+	Host: doctor.OnChassis(func(p *doctor.Pass, c *doctor.Chassis) {
+		if c.Zone() == nil {
+			return // other checks report it
 		}
-	},
+		if l, ok := doctor.Need(p, doctor.NodeObject(c.Name), func() (*facts.Logical, error) { return facts.LogicalOf(c.Zone()) }); ok {
+			pods(p, c, l)
+		}
+	}),
 }
 
 // farPods is how many pods of a remote node are read: each takes round trips.

@@ -23,16 +23,14 @@ vSwitch has no port for it. The device is known by its name (Neutron) or by the 
 other end.`,
 	Causes: []string{"vswitchd-not-running", "conf-db-lost-or-corrupt", "integration-bridge-empty"},
 	Settle: true, // a device is made before its port
-	Run: func(p *doctor.Pass) {
-		for c := range p.Chassis() {
-			if c.Zone() == nil || c.SB == nil {
-				continue // other checks report it
-			}
-			if l, ok := doctor.Need(p, doctor.NodeObject(c.Name), func() (*facts.Logical, error) { return facts.LogicalOf(c.Zone()) }); ok {
-				unplugged(p, c, l)
-			}
+	Host: doctor.OnChassis(func(p *doctor.Pass, c *doctor.Chassis) {
+		if c.Zone() == nil || c.SB == nil {
+			return // other checks report it
 		}
-	},
+		if l, ok := doctor.Need(p, doctor.NodeObject(c.Name), func() (*facts.Logical, error) { return facts.LogicalOf(c.Zone()) }); ok {
+			unplugged(p, c, l)
+		}
+	}),
 }
 
 // unbound returns the ports of pods and VMs that are bound nowhere, by the names their devices may have and by MAC.

@@ -22,7 +22,7 @@ The flows in the integration bridge stay, and so do its chassis and ports in the
 Southbound; nothing new is applied on the node.`,
 	Causes: []string{"conf-db-lost-or-corrupt"},
 	Settle: true,
-	Run:    doctor.Over(doctor.SilentDaemons("ovn-controller"), silentController),
+	Host:   doctor.OnSilentDaemon("ovn-controller", silentController),
 }
 
 func silentController(p *doctor.Pass, d *doctor.SilentDaemon) {
@@ -231,7 +231,7 @@ var ControllerNorthdVersionMismatch = &doctor.Check{
 
 With external_ids:ovn-match-northd-version=true ovn-controller processes nothing until both have the same
 internal version. That is meant for the minutes of an upgrade.`,
-	Run: doctor.Over((*doctor.Pass).Chassis, versionMismatch),
+	Host: doctor.OnChassis(versionMismatch),
 }
 
 func versionMismatch(p *doctor.Pass, c *doctor.Chassis) {

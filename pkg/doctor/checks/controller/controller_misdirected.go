@@ -21,13 +21,11 @@ a Northbound, or the integration bridge does not speak a version of OpenFlow tha
 ovn-controller runs and reports none of it.`,
 	Causes: []string{"conf-db-lost-or-corrupt"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for c := range p.Chassis() {
-			otherBridge(p, c)
-			northboundRemote(p, c)
-			oldProtocols(p, c)
-		}
-	},
+	Host: doctor.OnChassis(func(p *doctor.Pass, c *doctor.Chassis) {
+		otherBridge(p, c)
+		northboundRemote(p, c)
+		oldProtocols(p, c)
+	}),
 }
 
 // vifs counts the interfaces with logical ports, by bridge.

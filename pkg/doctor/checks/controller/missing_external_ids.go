@@ -17,16 +17,14 @@ ovn-controller needs system-id, ovn-remote, ovn-encap-type and ovn-encap-ip in
 Open_vSwitch.external_ids, each for all or for the chassis by name. It hardly
 reports which one is missing.`,
 	Causes: []string{"conf-db-lost-or-corrupt"},
-	Run: func(p *doctor.Pass) {
-		for c := range p.Chassis() {
-			for _, key := range facts.ChassisKeys {
-				value, _ := c.OVS.Setting(key, c.SystemID)
-				if value == "" && (key != "system-id" || c.SystemID == "") {
-					p.Report(missingKey(p, c, key))
-				}
+	Host: doctor.OnChassis(func(p *doctor.Pass, c *doctor.Chassis) {
+		for _, key := range facts.ChassisKeys {
+			value, _ := c.OVS.Setting(key, c.SystemID)
+			if value == "" && (key != "system-id" || c.SystemID == "") {
+				p.Report(missingKey(p, c, key))
 			}
 		}
-	},
+	}),
 }
 
 // symptoms are ovn-controller's messages for a missing key.

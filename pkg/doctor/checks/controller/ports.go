@@ -30,22 +30,12 @@ claimed the port, or has not installed its flows.`,
 		"hostname-mismatch", "integration-bridge-empty", "controller-not-caught-up", "duplicate-iface-id-local",
 	},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		reported := map[doctor.ID]bool{} // a port whose interface is on two nodes is one fault
-		for c := range p.Chassis() {
-			for _, f := range unboundPorts(p, c) {
-				if !reported[f.ID()] {
-					p.Report(f)
-				}
-				reported[f.ID()] = true
-			}
-		}
-	},
+	Host:   doctor.OnChassis(unboundPorts),
 }
 
-func unboundPorts(p *doctor.Pass, c *doctor.Chassis) []doctor.Finding {
+func unboundPorts(p *doctor.Pass, c *doctor.Chassis) {
 	if c.Row == nil {
-		return nil // a missing chassis is another finding
+		return // a missing chassis is another finding
 	}
 	var named []snapshot.BridgeInterface
 	rivals := map[string]string{} // the integration bridge's interface for a port
@@ -58,9 +48,8 @@ func unboundPorts(p *doctor.Pass, c *doctor.Chassis) []doctor.Finding {
 		}
 	}
 	if len(named) == 0 || !p.InterfacesCurrent(c.Host) {
-		return nil
+		return
 	}
-	var list []doctor.Finding
 	bindings := doctor.PortBindings(c.SB)
 	for _, i := range named {
 		b := bindings[i.ExternalIDs["iface-id"]]
@@ -72,10 +61,9 @@ func unboundPorts(p *doctor.Pass, c *doctor.Chassis) []doctor.Finding {
 			continue // two interfaces for one port are another finding
 		}
 		if f, ok := whyNotBound(c, i, b); ok {
-			list = append(list, f)
+			p.Report(f)
 		}
 	}
-	return list
 }
 
 // whyNotBound returns the finding of a port that should be bound here but is not.

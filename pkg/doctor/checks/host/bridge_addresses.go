@@ -18,19 +18,17 @@ At boot the distribution gives the host's addresses to the NIC although the NIC 
 of the bridge, or nothing configures them at all.`,
 	Causes: []string{"vswitchd-not-running", "uplink-not-in-bridge", "bridge-link-down", "conf-db-lost-or-corrupt"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for n := range p.Nodes() {
-			for _, u := range n.Uplinks {
-				if n.Net.Link(u.Bridge.Name) == nil || len(facts.Global(n.Net, u.Bridge.Name)) > 0 {
-					continue // without a link it can have no address
-				}
-				if nic := u.Link(); nic != "" && len(facts.Global(n.Net, nic)) > 0 {
-					addressesOnUplink(p, n, u)
-				}
+	Host: doctor.OnNode(func(p *doctor.Pass, n *doctor.Node) {
+		for _, u := range n.Uplinks {
+			if n.Net.Link(u.Bridge.Name) == nil || len(facts.Global(n.Net, u.Bridge.Name)) > 0 {
+				continue // without a link it can have no address
 			}
-			addressesNowhere(p, n)
+			if nic := u.Link(); nic != "" && len(facts.Global(n.Net, nic)) > 0 {
+				addressesOnUplink(p, n, u)
+			}
 		}
-	},
+		addressesNowhere(p, n)
+	}),
 }
 
 // addressesOnUplink reports a bridge whose addresses are on its uplink.
@@ -108,7 +106,7 @@ A link that is a port hands all that it receives to the bridge. With an address 
 the host replies from the wrong link, twice or not at all.`,
 	Causes: []string{"bridge-ip-lost-after-reboot"},
 	Settle: true,
-	Run:    doctor.Over2((*doctor.Pass).Uplinks, addressesOnPort),
+	Host:   doctor.OnUplinks(addressesOnPort),
 }
 
 func addressesOnPort(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
@@ -145,7 +143,7 @@ The host reaches its network through the bridge's own link. While that is down, 
 kernel keeps no routes and no IPv6 addresses on it.`,
 	Causes: []string{"vswitchd-not-running"},
 	Settle: true,
-	Run:    doctor.Over2((*doctor.Pass).Uplinks, linkDown),
+	Host:   doctor.OnUplinks(linkDown),
 }
 
 func linkDown(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {

@@ -25,21 +25,19 @@ var ConntrackTableFull = &doctor.Check{
 
 New connections fail at random while established ones continue.`,
 	Causes: []string{"underlay-conntrack-tracks-tunnel"},
-	Run: func(p *doctor.Pass) {
-		for _, s := range doctor.ReadHosts(p, readConntrack) {
-			for _, t := range s.First.tables {
-				fullTable(p, s.Host, t)
-			}
-			for _, z := range s.First.zones {
-				if !z.byDefault {
-					fullZone(p, s.Host, z)
-				}
-			}
-			if rest := slices.DeleteFunc(slices.Clone(s.First.zones), func(z limitedZone) bool { return !z.byDefault }); len(rest) > 0 {
-				fullByDefault(p, s.Host, rest)
+	Host: doctor.OnRead(readConntrack, func(p *doctor.Pass, h *snapshot.Host, use conntrackUse) {
+		for _, t := range use.tables {
+			fullTable(p, h, t)
+		}
+		for _, z := range use.zones {
+			if !z.byDefault {
+				fullZone(p, h, z)
 			}
 		}
-	},
+		if rest := slices.DeleteFunc(slices.Clone(use.zones), func(z limitedZone) bool { return !z.byDefault }); len(rest) > 0 {
+			fullByDefault(p, h, rest)
+		}
+	}),
 }
 
 // A table from nearlyFull on is a warning, from full on an error: then connections fail.
@@ -178,26 +176,23 @@ var UnderlayConntrackTracksTunnel = &doctor.Check{
 
 Each flow in a tunnel has its own UDP source port, and so its own entry in the host's
 conntrack table. The table fills up, and the lookups cost time for nothing.`,
-	Run: func(p *doctor.Pass) {
-		for _, s := range doctor.ReadHosts(p, readTrackedTunnels) {
-			t := s.First
-			if !t.many() {
-				continue
-			}
-			p.Report(doctor.Finding{
-				Result: doctor.Warning,
-				Object: doctor.NodeObject(s.Name),
-				Title:  fmt.Sprintf("%d of the %d connections that %s tracks are tunnel packets", t.tunnels, t.all, s.Name),
-				Evidence: []doctor.Evidence{
-					{Source: doctor.File("/proc/net/nf_conntrack", 0), Says: doctor.Shorten(t.example, 200)},
-					{Source: doctor.Sysctl("net/netfilter/nf_conntrack_count"), Says: fmt.Sprintf("%d of %d", t.all, t.max)},
-				},
-				Cause:  "rules of the host's packet filter make it track connections, and none exempts UDP port " + strings.Join(t.ports, " and "),
-				Effect: "the table fills with entries of no use; once it is full, new connections fail, those in the tunnels included",
-				Next:   notrack(t.ports),
-			})
+	Host: doctor.OnRead(readTrackedTunnels, func(p *doctor.Pass, h *snapshot.Host, t trackedTunnels) {
+		if !t.many() {
+			return
 		}
-	},
+		p.Report(doctor.Finding{
+			Result: doctor.Warning,
+			Object: doctor.NodeObject(h.Name),
+			Title:  fmt.Sprintf("%d of the %d connections that %s tracks are tunnel packets", t.tunnels, t.all, h.Name),
+			Evidence: []doctor.Evidence{
+				{Source: doctor.File("/proc/net/nf_conntrack", 0), Says: doctor.Shorten(t.example, 200)},
+				{Source: doctor.Sysctl("net/netfilter/nf_conntrack_count"), Says: fmt.Sprintf("%d of %d", t.all, t.max)},
+			},
+			Cause:  "rules of the host's packet filter make it track connections, and none exempts UDP port " + strings.Join(t.ports, " and "),
+			Effect: "the table fills with entries of no use; once it is full, new connections fail, those in the tunnels included",
+			Next:   notrack(t.ports),
+		})
+	}),
 }
 
 // notrack returns the command that exempts tunnels from tracking.

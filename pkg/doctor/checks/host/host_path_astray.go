@@ -11,6 +11,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/snapshot"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
@@ -24,31 +25,62 @@ route or rule refuses packets to another node or to the pods that it should reac
 does not answer, or a policy of IPsec blocks them, or has them encrypted where there is no security association.`,
 	Causes: []string{"ipsec-down"},
 	Settle: true,
+	Host: doctor.OnNode(func(p *doctor.Pass, n *doctor.Node) {
+		wrongRouter(p, n)
+		refusingRoutes(p, n)
+		silentHops(p, n)
+		otherWay(p, n)
+		ipsecPolicies(p, n)
+	}),
 	Run: func(p *doctor.Pass) {
-		var all []*doctor.Node
-		for n := range p.Nodes() {
-			all = append(all, n)
+		var all []neighbour
+		for _, h := range p.Hosts {
+			if _, err := h.Switch(); err != nil {
+				continue // no node
+			}
+			if net, err := neighbourhood(h); err == nil { // Host reports what cannot be read
+				all = append(all, neighbour{h, net})
+			}
 		}
 		for _, n := range all {
 			wrongNeighbours(p, n, all)
-			wrongRouter(p, n)
-			refusingRoutes(p, n)
-			silentHops(p, n)
-			otherWay(p, n)
-			ipsecPolicies(p, n)
 		}
 	},
 }
 
-// wrongNeighbours reports permanent entries for the addresses of other nodes that none of their links has.
-func wrongNeighbours(p *doctor.Pass, n *doctor.Node, all []*doctor.Node) {
-	for _, entry := range n.Net.Neighbours {
-		if entry.State != "permanent" || entry.MAC == "" || !entry.Addr.IsGlobalUnicast() || !connected(n.Net, entry) {
-			continue
+// A neighbour is a node with what of its network its neighbours depend on.
+type neighbour struct {
+	*snapshot.Host
+	net *node.Network
+}
+
+// neighbourhood returns what of a host's network its neighbours depend on: its addresses, the MAC addresses of its links, and its permanent
+// neighbour entries.
+func neighbourhood(h *snapshot.Host) (*node.Network, error) {
+	return snapshot.Derive(h, "neighbourhood", func() (*node.Network, error) {
+		whole, err := h.Network()
+		if err != nil {
+			return nil, err
 		}
+		net := &node.Network{Addresses: whole.Addresses}
+		for _, l := range whole.Links {
+			net.Links = append(net.Links, node.Link{Name: l.Name, MAC: l.MAC})
+		}
+		for _, entry := range whole.Neighbours {
+			if entry.State == "permanent" && entry.MAC != "" && entry.Addr.IsGlobalUnicast() && connected(whole, entry) {
+				net.Neighbours = append(net.Neighbours, entry)
+			}
+		}
+		return net, nil
+	})
+}
+
+// wrongNeighbours reports permanent entries for the addresses of other nodes that none of their links has.
+func wrongNeighbours(p *doctor.Pass, n neighbour, all []neighbour) {
+	for _, entry := range n.net.Neighbours {
 		for _, other := range all {
-			has := holder(other.Net, entry.Addr)
-			if other == n || has == nil || has.MAC == "" || !connectedLike(n.Net, entry, other.Net) || hasMAC(other.Net, entry.MAC) {
+			has := holder(other.net, entry.Addr)
+			if other.Host == n.Host || has == nil || has.MAC == "" || !connectedLike(n.net, entry, other.net) || hasMAC(other.net, entry.MAC) {
 				continue
 			}
 			p.Report(doctor.Finding{
@@ -74,14 +106,17 @@ func wrongRouter(p *doctor.Pass, n *doctor.Node) {
 	if err != nil || link == nil {
 		return
 	}
+	entries := slices.DeleteFunc(slices.Clone(n.Net.Neighbours), func(entry node.Neighbour) bool {
+		return entry.Link != link.Link || entry.State != "permanent" || entry.MAC == ""
+	})
+	if len(entries) == 0 {
+		return // the topology need not be read
+	}
 	g, err := facts.GraphOf(p.Deployment)
 	if err != nil {
 		return
 	}
-	for _, entry := range n.Net.Neighbours {
-		if entry.Link != link.Link || entry.State != "permanent" || entry.MAC == "" {
-			continue
-		}
+	for _, entry := range entries {
 		for _, port := range g.PortsAt(entry.Addr) {
 			if port.Kind != topology.RouterPort || len(port.MACs) == 0 || slices.ContainsFunc(port.MACs, func(mac string) bool { return strings.EqualFold(mac, entry.MAC) }) {
 				continue

@@ -19,15 +19,13 @@ var IPv6DADFailed = &doctor.Check{
 
 Duplicate address detection found another host on the segment with the address. The
 kernel keeps the address on the link and does not use it.`,
-	Run: func(p *doctor.Pass) {
-		for n := range p.Nodes() {
-			for _, a := range n.Net.Addresses {
-				if a.Has("dadfailed") {
-					duplicateAddress(p, n, a)
-				}
+	Host: doctor.OnNode(func(p *doctor.Pass, n *doctor.Node) {
+		for _, a := range n.Net.Addresses {
+			if a.Has("dadfailed") {
+				duplicateAddress(p, n, a)
 			}
 		}
-	},
+	}),
 }
 
 func duplicateAddress(p *doctor.Pass, n *doctor.Node, a node.Address) {

@@ -21,24 +21,24 @@ var KernelModuleMissing = &doctor.Check{
 A bridge of the kernel datapath needs the module openvswitch, its tunnels geneve or vxlan, or vport_geneve or vport_vxlan. Without
 them ovs-vswitchd cannot open the bridge or the tunnel, and writes the reason to Interface.error.`,
 	Causes: []string{"vswitchd-not-running"},
-	Run: func(p *doctor.Pass) {
-		for n := range doctor.EachHost(p, "no bridge here uses the kernel datapath", func(h *snapshot.Host) (*moduleUser, bool) {
-			m, err := facts.ReadKernelModules(h)
-			if errors.Is(err, snapshot.ErrNoSwitch) || errors.Is(err, node.ErrUnavailable) && !h.Local {
-				return nil, false
-			}
-			if err != nil {
-				p.Unknown(doctor.NodeObject(h.Name), err)
-				return nil, true
-			}
-			return &moduleUser{h, m}, len(m.Needed) > 0
-		}) {
-			if d, err := n.Daemon("ovs-vswitchd"); len(n.modules.Needed) == 0 || err == nil && d.Liveness != snapshot.Answers {
-				continue // without the daemon its rows are outdated
-			}
-			missingModules(p, n)
+	Host: doctor.On("no bridge here uses the kernel datapath", moduleUserOf, func(p *doctor.Pass, n *moduleUser) {
+		if d, err := n.Daemon("ovs-vswitchd"); len(n.modules.Needed) == 0 || err == nil && d.Liveness != snapshot.Answers {
+			return // without the daemon its rows are outdated
 		}
-	},
+		missingModules(p, n)
+	}),
+}
+
+func moduleUserOf(p *doctor.Pass, h *snapshot.Host) (user *moduleUser, applies bool) {
+	m, err := facts.ReadKernelModules(h)
+	if errors.Is(err, snapshot.ErrNoSwitch) || errors.Is(err, node.ErrUnavailable) && !h.Local {
+		return nil, false
+	}
+	if err != nil {
+		p.Unknown(doctor.NodeObject(h.Name), err)
+		return nil, true
+	}
+	return &moduleUser{h, m}, len(m.Needed) > 0
 }
 
 // A moduleUser is a host and the modules that its bridges need.

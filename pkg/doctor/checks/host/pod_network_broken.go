@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
@@ -25,24 +24,19 @@ contradicts its logical port: a permanent neighbour entry with a wrong MAC addre
 neighbours of pods on other nodes, a route that refuses another pod, a packet filter that drops everything.`,
 	Causes: []string{"vswitchd-not-running", "pod-veth-vanished", "port-no-such-device", "pod-address-mismatch", "duplicate-iface-id-local", "port-flapping-two-chassis", "integration-bridge-empty"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		pods, unread := 0, error(nil)
-		for _, h := range p.Hosts {
-			looked, ok := doctor.Need(p, doctor.NodeObject(h.Name), func() (podsLooked, error) { return lookAtPods(h) })
-			if !ok {
-				continue
-			}
-			pods += looked.read
-			unread = cmp.Or(unread, looked.unread)
-			for i := range looked.lost {
-				podBroken(p, h, &looked.lost[i])
-			}
-			if looked.left > 0 {
-				p.Unknown(doctor.NodeObject(h.Name), fmt.Errorf("%d pods of %s were not looked at: run ovnctl doctor on %s", looked.left, h.Name, h.Name))
-			}
+	Host: func(p *doctor.Pass, h *snapshot.Host) {
+		looked, ok := doctor.Need(p, doctor.NodeObject(h.Name), func() (podsLooked, error) { return lookAtPods(h) })
+		if !ok {
+			return
 		}
-		if pods == 0 && unread != nil {
-			p.Skip("no pod's own network can be read: " + unread.Error())
+		for i := range looked.lost {
+			podBroken(p, h, &looked.lost[i])
+		}
+		if looked.left > 0 {
+			p.Unknown(doctor.NodeObject(h.Name), fmt.Errorf("%d pods of %s were not looked at: run ovnctl doctor on %s", looked.left, h.Name, h.Name))
+		}
+		if looked.read > 0 || looked.unread != nil {
+			p.Applies(looked.read > 0, fmt.Sprintf("no pod's own network can be read: %v", looked.unread))
 		}
 	},
 }

@@ -22,24 +22,22 @@ Where pods leave through the host, its sysctls (net.ipv4.ip_forward and the like
 and its packet filter must let it forward. A strict reverse path filter drops packets that
 arrive by another link than their replies leave.`,
 	Causes: []string{"vswitchd-not-running"},
-	Run: func(p *doctor.Pass) {
-		for n := range p.Nodes() {
-			g, ok := doctor.Need(p, doctor.NodeObject(n.Name), func() (*facts.PodLink, error) { return facts.PodLinkOf(n.Host) })
-			if !ok || g == nil {
-				continue
-			}
-			strictFilter(p, n, g)
-			if !g.Forwards || n.Net.Link(g.Link) == nil {
-				continue
-			}
-			for _, v6 := range []bool{false, true} {
-				if slices.ContainsFunc(g.Pods, func(x facts.PodNetwork) bool { return x.Prefix.Addr().Is6() == v6 }) {
-					forwardingOff(p, n, g, v6)
-				}
-			}
-			forwardDropped(p, n, g)
+	Host: doctor.OnNode(func(p *doctor.Pass, n *doctor.Node) {
+		g, ok := doctor.Need(p, doctor.NodeObject(n.Name), func() (*facts.PodLink, error) { return facts.PodLinkOf(n.Host) })
+		if !ok || g == nil {
+			return
 		}
-	},
+		strictFilter(p, n, g)
+		if !g.Forwards || n.Net.Link(g.Link) == nil {
+			return
+		}
+		for _, v6 := range []bool{false, true} {
+			if slices.ContainsFunc(g.Pods, func(x facts.PodNetwork) bool { return x.Prefix.Addr().Is6() == v6 }) {
+				forwardingOff(p, n, g, v6)
+			}
+		}
+		forwardDropped(p, n, g)
+	}),
 }
 
 func forwardingOff(p *doctor.Pass, n *doctor.Node, g *facts.PodLink, v6 bool) {
@@ -157,20 +155,18 @@ host, a rule that translates their addresses.`,
 	Causes:   []string{"vswitchd-not-running", "kube-ovn-ovn0-wrong", "kube-ovn-node-ip-in-subnet"},
 	CausesOn: []doctor.Kind{{Check: "pod-address-mismatch", Reason: "link"}}, // it is down
 	Settle:   true,
-	Run: func(p *doctor.Pass) {
-		for n := range p.Nodes() {
-			g, ok := doctor.Need(p, doctor.NodeObject(n.Name), func() (*facts.PodLink, error) { return facts.PodLinkOf(n.Host) })
-			if !ok || g == nil || n.Net.Link(g.Link) == nil {
-				continue
-			}
-			for _, pods := range g.Missing(n.Net) {
-				routeMissing(p, n, g, pods)
-			}
-			if g.Forwards {
-				snatMissing(p, n, g)
-			}
+	Host: doctor.OnNode(func(p *doctor.Pass, n *doctor.Node) {
+		g, ok := doctor.Need(p, doctor.NodeObject(n.Name), func() (*facts.PodLink, error) { return facts.PodLinkOf(n.Host) })
+		if !ok || g == nil || n.Net.Link(g.Link) == nil {
+			return
 		}
-	},
+		for _, pods := range g.Missing(n.Net) {
+			routeMissing(p, n, g, pods)
+		}
+		if g.Forwards {
+			snatMissing(p, n, g)
+		}
+	}),
 }
 
 func routeMissing(p *doctor.Pass, n *doctor.Node, g *facts.PodLink, pods facts.PodNetwork) {

@@ -3,7 +3,6 @@ package host
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
@@ -29,38 +28,40 @@ const (
 	noPortEffect    = "none now: no port is transient; the option would not work if one were"
 )
 
-// transientDefaults returns the hosts whose Open vSwitch default file can be read. Hosts with Open vSwitch in a
+// onTransientDefault is the Host of a check that looks at a host's Open vSwitch default file. Hosts with Open vSwitch in a
 // container, or started by a script of its own, are left out: it does not read the file.
-func transientDefaults(p *doctor.Pass) iter.Seq[*transient] {
-	return doctor.EachHost(p, "no host here has a default file of the Debian or rpm packages of Open vSwitch", func(h *snapshot.Host) (*transient, bool) {
-		t := &transient{host: h}
-		s, err := h.Switch()
-		if errors.Is(err, snapshot.ErrNoSwitch) {
-			return nil, false
-		}
-		if t.unread = err; err == nil {
-			t.ports, _ = facts.TransientPorts(s)
-		}
-		elsewhere, _, err := facts.Contained(h)
-		if err == nil && !elsewhere {
-			elsewhere, err = facts.StartedOtherwise(h)
-		}
-		if err != nil && !errors.Is(err, node.ErrUnavailable) {
-			p.Unknown(doctor.NodeObject(h.Name), err)
-			return nil, false
-		}
-		t.TransientDefault, err = facts.ReadTransientDefault(h)
-		switch {
-		case errors.Is(err, facts.ErrOtherDistribution), err != nil && t.unread != nil:
-			return nil, false
-		case err != nil:
-			p.Unknown(doctor.NodeObject(h.Name), err)
-			return nil, false
-		case elsewhere, !t.Judged(): // another script starts it, with options of its own
-			return nil, true
-		}
-		return t, true
-	})
+func onTransientDefault(look func(*doctor.Pass, *transient)) func(*doctor.Pass, *snapshot.Host) {
+	return doctor.On("no host here has a default file of the Debian or rpm packages of Open vSwitch", transientOf, look)
+}
+
+func transientOf(p *doctor.Pass, h *snapshot.Host) (t *transient, applies bool) {
+	t = &transient{host: h}
+	s, err := h.Switch()
+	if errors.Is(err, snapshot.ErrNoSwitch) {
+		return nil, false
+	}
+	if t.unread = err; err == nil {
+		t.ports, _ = facts.TransientPorts(s)
+	}
+	elsewhere, _, err := facts.Contained(h)
+	if err == nil && !elsewhere {
+		elsewhere, err = facts.StartedOtherwise(h)
+	}
+	if err != nil && !errors.Is(err, node.ErrUnavailable) {
+		p.Unknown(doctor.NodeObject(h.Name), err)
+		return nil, false
+	}
+	t.TransientDefault, err = facts.ReadTransientDefault(h)
+	switch {
+	case errors.Is(err, facts.ErrOtherDistribution), err != nil && t.unread != nil:
+		return nil, false
+	case err != nil:
+		p.Unknown(doctor.NodeObject(h.Name), err)
+		return nil, false
+	case elsewhere, !t.Judged(): // another script starts it, with options of its own
+		return nil, true
+	}
+	return t, true
 }
 
 // finding starts a finding about a file of the host.
@@ -128,31 +129,29 @@ gets its network first and their owner adds them again. Open vSwitch removes the
 if told to: on Debian and Ubuntu by --delete-transient-ports in its default file, on rpm
 hosts by ovs-delete-transient-ports.service.`,
 	Causes: []string{"transient-default-wrong-file-rhel"},
-	Run: func(p *doctor.Pass) {
-		for t := range transientDefaults(p) {
-			if t.Deleted() || t.Form != facts.TransientMissing {
-				continue // whichever ports are transient
-			}
-			if t.unread != nil {
-				p.Unknown(doctor.NodeObject(t.host.Name), t.unread)
-				continue
-			}
-			if len(t.ports) == 0 {
-				continue
-			}
-			f := t.finding(t.File)
-			f.Title = fmt.Sprintf("%s has transient ports, and nothing removes them at boot", t.host.Name)
-			f.Cause = fmt.Sprintf("%s does not set %s in %s", t.File, facts.DeleteTransient, t.Variable)
-			f.Evidence = []doctor.Evidence{t.marked(), t.value()}
-			if t.Distribution.Family == "rpm" {
-				f.Evidence = append(f.Evidence, t.unit())
-			}
-			if t.Unit == "masked" {
-				f.Cause = "ovs-delete-transient-ports.service is masked"
-			}
-			p.Report(f)
+	Host: onTransientDefault(func(p *doctor.Pass, t *transient) {
+		if t.Deleted() || t.Form != facts.TransientMissing {
+			return // whichever ports are transient
 		}
-	},
+		if t.unread != nil {
+			p.Unknown(doctor.NodeObject(t.host.Name), t.unread)
+			return
+		}
+		if len(t.ports) == 0 {
+			return
+		}
+		f := t.finding(t.File)
+		f.Title = fmt.Sprintf("%s has transient ports, and nothing removes them at boot", t.host.Name)
+		f.Cause = fmt.Sprintf("%s does not set %s in %s", t.File, facts.DeleteTransient, t.Variable)
+		f.Evidence = []doctor.Evidence{t.marked(), t.value()}
+		if t.Distribution.Family == "rpm" {
+			f.Evidence = append(f.Evidence, t.unit())
+		}
+		if t.Unit == "masked" {
+			f.Cause = "ovs-delete-transient-ports.service is masked"
+		}
+		p.Report(f)
+	}),
 }
 
 var TransientDefaultSelfReference = &doctor.Check{
@@ -163,22 +162,20 @@ var TransientDefaultSelfReference = &doctor.Check{
 A line such as OVS_CTL_OPTS="$OVS_CTL_OPTS --delete-transient-ports" is right for a shell.
 systemd expands nothing in an EnvironmentFile: ovs-ctl gets the word $OVS_CTL_OPTS, takes
 it for a second command and exits.`,
-	Run: func(p *doctor.Pass) {
-		for t := range transientDefaults(p) {
-			if t.Form != facts.TransientSelfReference {
-				continue
-			}
-			f := t.finding(t.File)
-			f.Title = fmt.Sprintf("%s line %d refers to %s itself, which systemd does not expand", t.File, t.Line, t.Variable)
-			f.Evidence = []doctor.Evidence{t.line(t.Line)}
-			f.Cause = "the line was written for a shell; systemd passes on the dollar sign as it is"
-			f.Effect = noStartEffect
-			if t.Stops != "" {
-				f.Evidence = append(f.Evidence, t.noStart())
-			}
-			p.Report(f)
+	Host: onTransientDefault(func(p *doctor.Pass, t *transient) {
+		if t.Form != facts.TransientSelfReference {
+			return
 		}
-	},
+		f := t.finding(t.File)
+		f.Title = fmt.Sprintf("%s line %d refers to %s itself, which systemd does not expand", t.File, t.Line, t.Variable)
+		f.Evidence = []doctor.Evidence{t.line(t.Line)}
+		f.Cause = "the line was written for a shell; systemd passes on the dollar sign as it is"
+		f.Effect = noStartEffect
+		if t.Stops != "" {
+			f.Evidence = append(f.Evidence, t.noStart())
+		}
+		p.Report(f)
+	}),
 }
 
 var TransientDefaultWrongFileRHEL = &doctor.Check{
@@ -188,31 +185,29 @@ var TransientDefaultWrongFileRHEL = &doctor.Check{
 
 The units of the rpm packages read /etc/openvswitch/default.conf, /etc/sysconfig/openvswitch and
 /run/openvswitch.useropts. Nothing reads /etc/default/openvswitch.`,
-	Run: func(p *doctor.Pass) {
-		for t := range transientDefaults(p) {
-			if t.Wrong == "" {
-				continue
-			}
-			f := t.finding(t.Wrong)
-			f.Title = fmt.Sprintf("%s has %s, but nothing reads that file on %s", t.Wrong, facts.DeleteTransient, t.Distribution.Name)
-			f.Evidence = []doctor.Evidence{{Source: doctor.File(t.Wrong, t.WrongLine), Says: t.WrongText()}}
-			f.Cause = "the file is that of Debian's packages; rpm packages read " + t.File
-			switch {
-			case t.Deleted():
-				f.Result = doctor.Warning
-				f.Effect = "none: the transient ports are removed at boot without it; the file misleads whoever reads it"
-				if t.Unit == "present" {
-					f.Evidence = append(f.Evidence, t.unit())
-				}
-			case t.unread == nil && len(t.ports) == 0:
-				f.Result, f.Effect = doctor.Warning, noPortEffect
-				fallthrough
-			default:
-				f.Evidence = append(f.Evidence, t.marked(), t.unit())
-			}
-			p.Report(f)
+	Host: onTransientDefault(func(p *doctor.Pass, t *transient) {
+		if t.Wrong == "" {
+			return
 		}
-	},
+		f := t.finding(t.Wrong)
+		f.Title = fmt.Sprintf("%s has %s, but nothing reads that file on %s", t.Wrong, facts.DeleteTransient, t.Distribution.Name)
+		f.Evidence = []doctor.Evidence{{Source: doctor.File(t.Wrong, t.WrongLine), Says: t.WrongText()}}
+		f.Cause = "the file is that of Debian's packages; rpm packages read " + t.File
+		switch {
+		case t.Deleted():
+			f.Result = doctor.Warning
+			f.Effect = "none: the transient ports are removed at boot without it; the file misleads whoever reads it"
+			if t.Unit == "present" {
+				f.Evidence = append(f.Evidence, t.unit())
+			}
+		case t.unread == nil && len(t.ports) == 0:
+			f.Result, f.Effect = doctor.Warning, noPortEffect
+			fallthrough
+		default:
+			f.Evidence = append(f.Evidence, t.marked(), t.unit())
+		}
+		p.Report(f)
+	}),
 }
 
 var TransientDefaultGluedOrCommented = &doctor.Check{
@@ -222,7 +217,7 @@ var TransientDefaultGluedOrCommented = &doctor.Check{
 
 It is only in a comment; it was appended to the line of another setting; it is quoted or
 spelt so that systemd or ovs-ctl reads something else; or a later line sets the variable again.`,
-	Run: doctor.Over(transientDefaults, notInForce),
+	Host: onTransientDefault(notInForce),
 }
 
 func notInForce(p *doctor.Pass, t *transient) {

@@ -24,7 +24,7 @@ The link in external_ids:bridge-uplink is not a port of the bridge, or Open vSwi
 not open it; or a bridge in ovn-bridge-mappings has no port to the outside.`,
 	Causes: []string{"vswitchd-not-running", "conf-db-lost-or-corrupt"},
 	Settle: true,
-	Run: doctor.Over2((*doctor.Pass).Uplinks, func(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
+	Host: doctor.OnUplinks(func(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 		switch {
 		case u.Port != nil:
 			uplinkUnusable(p, n, u)
@@ -149,10 +149,9 @@ var NMOwnsOvsPort = &doctor.Check{
 
 When NetworkManager restarts, it takes the uplink out of the bridge and puts it back. The
 port gets another OpenFlow number, and flows with the old number lead nowhere.`,
-	Causes:   []string{"vswitchd-not-running", "uplink-not-in-bridge"},
-	Settle:   true,
-	EachHost: true,
-	Run:      doctor.Over2((*doctor.Pass).Uplinks, renumbered),
+	Causes: []string{"vswitchd-not-running", "uplink-not-in-bridge"},
+	Settle: true,
+	Host:   doctor.OnUplinks(renumbered),
 }
 
 func renumbered(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {

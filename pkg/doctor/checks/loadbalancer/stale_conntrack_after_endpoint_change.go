@@ -22,7 +22,7 @@ var StaleConntrackAfterEndpointChange = &doctor.Check{
 Connection tracking keeps the backend of a UDP client as long as the client keeps sending. When
 the backend is removed, the client's packets are lost until it pauses. With --sample the check
 sees whether the connections are in use; without, they are a warning.`,
-	Run: doctor.Over((*doctor.Pass).Chassis, staleConnections),
+	Host: doctor.OnChassis(staleConnections),
 }
 
 // staleTo groups a virtual IP's stale connections to a removed backend.
@@ -54,8 +54,8 @@ func staleConnections(p *doctor.Pass, c *doctor.Chassis) {
 		list := by[at]
 		f := doctor.Finding{
 			Result: doctor.Warning,
-			Object: doctor.LoadBalancerObject(list[0].LB),
-			Also:   []doctor.Object{doctor.NodeObject(c.Name)},
+			Object: doctor.Object{Kind: "load balancer", Name: nameOf(list[0].LB), Node: c.Name}, // several nodes may have such connections
+			Also:   []doctor.Object{doctor.LoadBalancerObject(list[0].LB), doctor.NodeObject(c.Name)},
 			Title:  fmt.Sprintf("connection tracking on %s has UDP connections to %s with the removed backend %s", c.Name, at.vip, at.to),
 			Cause:  "the backend was removed while its clients kept sending, and connection tracking keeps it",
 			Effect: "packets of a client are lost if it keeps sending from the same port; --sample 15s shows whether it does",

@@ -3,6 +3,7 @@ package northbound
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
@@ -19,6 +20,15 @@ var DatabaseNeedsUpgrade = &doctor.Check{
 	Doc: `A database has the schema of an older release
 
 The daemons of a newer release run on it, but features that need new columns do not work.`,
+	Host: func(p *doctor.Pass, h *snapshot.Host) {
+		if db, err := h.OVSDB(); err == nil {
+			oldSchema(p, h, db, doctor.Object{Kind: "database", Name: "Open_vSwitch", Node: h.Name}, []doctor.Object{doctor.NodeObject(h.Name)})
+		}
+		reported := map[string]bool{}
+		for _, daemon := range []string{"ovn-controller", "ovn-northd"} {
+			missesColumns(p, h, daemon, reported)
+		}
+	},
 	Run: func(p *doctor.Pass) {
 		reported := map[string]bool{}
 		for _, s := range p.Servers() {
@@ -31,16 +41,12 @@ The daemons of a newer release run on it, but features that need new columns do 
 				}
 			}
 		}
-		for _, h := range p.Hosts {
-			if db, err := h.OVSDB(); err == nil {
-				oldSchema(p, h, db, doctor.Object{Kind: "database", Name: "Open_vSwitch", Node: h.Name}, []doctor.Object{doctor.NodeObject(h.Name)})
-			}
-			for _, daemon := range []string{"ovn-controller", "ovn-northd"} {
-				missesColumns(p, h, daemon, reported)
-			}
-		}
+		p.Findings = slices.DeleteFunc(p.Findings, func(f doctor.Finding) bool { return f.Reason == columns && reported[f.Object.Name] })
 	},
 }
+
+// columns is the reason of findings about what a daemon misses in a database: if its schema is old, that says it all.
+const columns = "columns"
 
 // oldSchema compares a database's schema with the one installed on its host.
 func oldSchema(p *doctor.Pass, h *snapshot.Host, db ovsdb.Reader, object doctor.Object, also []doctor.Object) bool {
@@ -101,7 +107,7 @@ func missesColumns(p *doctor.Pass, h *snapshot.Host, daemon string, reported map
 			Result:   doctor.Warning,
 			Object:   doctor.DatabaseObject(name),
 			Also:     []doctor.Object{doctor.NodeObject(h.Name), doctor.DaemonObject(h, daemon)},
-			Reason:   "columns",
+			Reason:   columns,
 			Title:    fmt.Sprintf("%s lacks the %s, which %s on %s uses", name, what, daemon, h.Name),
 			Evidence: []doctor.Evidence{doctor.Log(daemon).On(h.Name).Says(l.Raw)},
 			Cause:    "the daemon is of a newer release than the database: it was upgraded first, or the database was not converted",

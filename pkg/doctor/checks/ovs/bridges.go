@@ -20,24 +20,17 @@ var BridgeFailModeWrong = &doctor.Check{
 The integration bridge must drop what matches no flow (fail_mode secure), or it floods as a
 plain switch while ovn-controller is away. A provider bridge with fail_mode secure and
 without flows drops everything.`,
-	Causes:   []string{"controller-not-running", "vswitchd-not-running"},
-	EachHost: true,
-	Run: func(p *doctor.Pass) {
-		for _, h := range p.Hosts {
-			sw, err := h.Switch()
-			if err != nil {
-				continue
-			}
-			name, _, _ := h.ChassisName()
-			for b := range doctor.Each(sw.Bridges) {
-				if b.Name == sw.IntegrationBridge(name) && (sw.RunsOVN() || name != "" && b.ExternalIDs["ovn-nb-cfg"] != "") {
-					integrationMode(p, h, b)
-				} else {
-					providerMode(p, h, b)
-				}
+	Causes: []string{"controller-not-running", "vswitchd-not-running"},
+	Host: doctor.OnSwitch(func(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
+		name, _, _ := h.ChassisName()
+		for b := range doctor.Each(sw.Bridges) {
+			if b.Name == sw.IntegrationBridge(name) && (sw.RunsOVN() || name != "" && b.ExternalIDs["ovn-nb-cfg"] != "") {
+				integrationMode(p, h, b)
+			} else {
+				providerMode(p, h, b)
 			}
 		}
-	},
+	}),
 }
 
 func secure(b *vswitch.BridgeBrief) bool { return len(b.FailMode) > 0 && b.FailMode.Get() == "secure" }
@@ -97,9 +90,8 @@ is connected and caught up, and --wait=hv succeeds. Only its restart installs th
 		// the Southbound is unreachable
 		"uplink-not-in-bridge", "bridge-ip-lost-after-reboot", "bridge-link-down", "ip-on-enslaved-nic", "db-not-listening-tcp", "raft-no-quorum",
 		"tls-cert-expired-or-wrong-ca", "db-disk-full-or-corrupt", "clients-refuse-rebuilt-db", "controller-misdirected"},
-	Settle:   true,
-	EachHost: true,
-	Run:      doctor.Over((*doctor.Pass).Chassis, emptyBridge),
+	Settle: true,
+	Host:   doctor.OnChassis(emptyBridge),
 }
 
 func emptyBridge(p *doctor.Pass, c *doctor.Chassis) {

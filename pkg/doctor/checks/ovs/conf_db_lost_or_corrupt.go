@@ -21,13 +21,11 @@ conf.db holds all of Open vSwitch's configuration. Damage is often noticed only 
 file is created again, empty, with the node's old name.`,
 	Causes: []string{"transient-default-self-reference", "transient-default-glued-or-commented"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for c := range doctor.EachHost(p, "no Open_vSwitch database file can be read from here", func(h *snapshot.Host) (*confDB, bool) { return readConfDB(p, h) }) {
-			if f, ok := c.finding(p); ok {
-				p.Report(f)
-			}
+	Host: doctor.On("no Open_vSwitch database file can be read from here", readConfDB, func(p *doctor.Pass, c *confDB) {
+		if f, ok := c.finding(p); ok {
+			p.Report(f)
 		}
-	},
+	}),
 }
 
 // confDB is a host's database file with its server.

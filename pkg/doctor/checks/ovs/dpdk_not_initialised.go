@@ -15,20 +15,12 @@ var DPDKNotInitialised = &doctor.Check{
 
 With other_config:dpdk-init=true and dpdk_initialized=false no port of type dpdk works.`,
 	Causes: []string{"vswitchd-not-running"},
-	Run: func(p *doctor.Pass) {
-		configured := false
-		for _, s := range doctor.ReadHosts(p, readDPDK) {
-			if d := s.First; d.init != "" || len(d.ports) > 0 {
-				configured = true
-				if !d.initialised {
-					p.Report(d.finding(s.Host))
-				}
-			}
+	Host: doctor.OnRead(readDPDK, func(p *doctor.Pass, h *snapshot.Host, d dpdk) {
+		configured := d.init != "" || len(d.ports) > 0
+		if p.Applies(configured, "no host is configured for DPDK"); configured && !d.initialised {
+			p.Report(d.finding(h))
 		}
-		if !configured && len(p.Findings) == 0 {
-			p.Skip("no host is configured for DPDK")
-		}
-	},
+	}),
 }
 
 // dpdk is the state of DPDK on a host.

@@ -49,8 +49,7 @@ UUID of its row.`,
 			go func() { _, _ = z.LikelyFlows(h.SystemID) }()
 		}
 	},
-	EachHost: true,
-	Run: doctor.Over((*doctor.Pass).Chassis, func(p *doctor.Pass, c *doctor.Chassis) {
+	Host: doctor.OnChassis(func(p *doctor.Pass, c *doctor.Chassis) {
 		if first := drifted(p, c); len(first) > 0 {
 			lastingDrift(p, c, first)
 		}
@@ -70,11 +69,12 @@ func lastingDrift(p *doctor.Pass, c *doctor.Chassis, first drifts) {
 		return
 	}
 	later := &doctor.Pass{Deployment: again, Check: p.Check}
-	for c2 := range later.Chassis() {
-		if c2.Name != c.Name {
-			continue
-		}
-		second := drifted(later, c2)
+	h := again.Host(c.Name)
+	if h == nil {
+		return
+	}
+	if now, _ := later.ChassisOf(h); now != nil {
+		second := drifted(later, now)
 		maps.DeleteFunc(second, func(k driftKey, _ drift) bool { _, ok := first[k]; return !ok })
 		reportDrift(p, c, second)
 	}

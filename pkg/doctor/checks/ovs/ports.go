@@ -25,7 +25,7 @@ A bridge has a port for a network device that does not exist. ovs-vswitchd tries
 it at every change, and its list of errors grows.`,
 	Causes:   []string{"vswitchd-not-running"},
 	CausesOn: []doctor.Kind{{Check: "pod-veth-vanished"}}, // ovs-vswitchd notices it while doctor looks
-	Run:      doctor.Over2((*doctor.Pass).Switches, withoutDevice),
+	Host:     doctor.OnSwitch(withoutDevice),
 }
 
 func noSuchDevice(i *vswitch.InterfaceBrief) bool {
@@ -118,7 +118,7 @@ A port of the integration bridge has an OpenFlow number and no error, so it look
 everywhere, but the kernel has no such device.`,
 	Causes: []string{"vswitchd-not-running"},
 	Settle: true,
-	Run:    doctor.Over2((*doctor.Pass).Switches, vanished),
+	Host:   doctor.OnSwitch(vanished),
 }
 
 func vanished(p *doctor.Pass, h *snapshot.Host, sw *snapshot.Switch) {
@@ -175,7 +175,7 @@ An interface of the integration bridge has an iface-id without a Port_Binding in
 Southbound. Nothing is logged, and nothing forwards its packets.`,
 	Causes: []string{"northd-not-active", "kube-ovn-join-gap", "pod-veth-vanished", "missing-external-ids", "controller-not-running"},
 	Settle: true,
-	Run:    doctor.Over((*doctor.Pass).Chassis, withoutBinding),
+	Host:   doctor.OnChassis(withoutBinding),
 }
 
 func withoutBinding(p *doctor.Pass, c *doctor.Chassis) {
@@ -243,21 +243,19 @@ var DuplicateIfaceIDLocal = &doctor.Check{
 The interface that was set last gets the logical port; the other gets no packets. Nothing is logged.`,
 	Causes: []string{"vswitchd-not-running"},
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for c := range p.Chassis() {
-			all := map[string][]snapshot.BridgeInterface{} // by iface-id
-			for _, i := range c.OVS.BridgeInterfaces() {
-				if id := i.ExternalIDs["iface-id"]; id != "" && i.Bridge.Name == c.Bridge {
-					all[id] = append(all[id], i)
-				}
-			}
-			for _, id := range slices.Sorted(maps.Keys(all)) {
-				if len(all[id]) > 1 {
-					p.Report(duplicateIfaceID(c, id, all[id]))
-				}
+	Host: doctor.OnChassis(func(p *doctor.Pass, c *doctor.Chassis) {
+		all := map[string][]snapshot.BridgeInterface{} // by iface-id
+		for _, i := range c.OVS.BridgeInterfaces() {
+			if id := i.ExternalIDs["iface-id"]; id != "" && i.Bridge.Name == c.Bridge {
+				all[id] = append(all[id], i)
 			}
 		}
-	},
+		for _, id := range slices.Sorted(maps.Keys(all)) {
+			if len(all[id]) > 1 {
+				p.Report(duplicateIfaceID(c, id, all[id]))
+			}
+		}
+	}),
 }
 
 func duplicateIfaceID(c *doctor.Chassis, id string, interfaces []snapshot.BridgeInterface) doctor.Finding {

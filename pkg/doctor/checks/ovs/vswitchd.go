@@ -25,7 +25,7 @@ interfaces are shown as up. The control socket decides, not the pidfile.`,
 		"conf-db-lost-or-corrupt", "transient-default-self-reference", "transient-default-glued-or-commented",
 	},
 	Settle: true,
-	Run:    doctor.Over(doctor.SilentDaemons("ovs-vswitchd"), silentVswitchd),
+	Host:   doctor.OnSilentDaemon("ovs-vswitchd", silentVswitchd),
 }
 
 func silentVswitchd(p *doctor.Pass, d *doctor.SilentDaemon) {
@@ -60,19 +60,19 @@ var TwoVSwitchds = &doctor.Check{
 After a move of Open vSwitch between host and container both may run. Only one has the database's
 lock; the next restart decides which.`,
 	Settle: true,
-	Run: func(p *doctor.Pass) {
-		for d := range doctor.EachHost(p, "no host here runs ovs-vswitchd, as far as can be read", func(h *snapshot.Host) (*vswitchds, bool) {
-			d, err := h.Daemon("ovs-vswitchd")
-			if err != nil && !errors.Is(err, node.ErrUnavailable) {
-				p.Unknown(doctor.NodeObject(h.Name), err)
-			}
-			return &vswitchds{h, d, doctor.ProcessesOf(h, "ovs-vswitchd")}, len(d.Sockets) > 0
-		}) {
-			if d.several() {
-				p.Report(d.finding())
-			}
+	Host: doctor.On("no host here runs ovs-vswitchd, as far as can be read", vswitchdsOf, func(p *doctor.Pass, d *vswitchds) {
+		if d.several() {
+			p.Report(d.finding())
 		}
-	},
+	}),
+}
+
+func vswitchdsOf(p *doctor.Pass, h *snapshot.Host) (all *vswitchds, applies bool) {
+	d, err := h.Daemon("ovs-vswitchd")
+	if err != nil && !errors.Is(err, node.ErrUnavailable) {
+		p.Unknown(doctor.NodeObject(h.Name), err)
+	}
+	return &vswitchds{h, d, doctor.ProcessesOf(h, "ovs-vswitchd")}, len(d.Sockets) > 0
 }
 
 // vswitchds are the ovs-vswitchd of a host.
@@ -131,24 +131,14 @@ var DaemonNotRestartedAfterUpgrade = &doctor.Check{
 	Doc: `A daemon still runs the program from before an upgrade
 
 The package was upgraded and the daemon was not restarted: it still has the bugs that the upgrade fixed.`,
-	Run: func(p *doctor.Pass) {
-		type running struct {
-			*snapshot.Host
-			processes []node.Process
-			sw        *snapshot.Switch // nil if not read
-		}
-		for h := range doctor.EachHost(p, "no host here shows its processes or the versions of its daemons", func(h *snapshot.Host) (*running, bool) {
-			processes, err := h.Processes()
-			s, errSwitch := h.Switch()
-			if errSwitch != nil || len(s.OpenvSwitch) == 0 {
-				s = nil
-			}
-			return &running{h, processes, s}, err == nil || s != nil
-		}) {
-			reported := replacedPrograms(p, h.Host, h.processes)
-			if h.sw != nil {
-				olderDaemons(p, h.Host, h.sw.OpenvSwitch[0].OVSVersion.Get(), reported)
-			}
+	Host: func(p *doctor.Pass, h *snapshot.Host) {
+		processes, err := h.Processes()
+		sw, errSwitch := h.Switch()
+		versions := errSwitch == nil && len(sw.OpenvSwitch) > 0
+		p.Applies(err == nil || versions, "no host here shows its processes or the versions of its daemons")
+		reported := replacedPrograms(p, h, processes)
+		if versions {
+			olderDaemons(p, h, sw.OpenvSwitch[0].OVSVersion.Get(), reported)
 		}
 	},
 }

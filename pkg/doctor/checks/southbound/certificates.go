@@ -24,22 +24,21 @@ var TLSCertExpiredOrWrongCA = &doctor.Check{
 
 Established connections stay up; the next time that a daemon connects it is refused. So nodes
 are lost one after another.`,
-	Run: func(p *doctor.Pass) {
-		bad := false
-		for _, h := range p.Hosts {
-			keys, err := h.Keys()
-			if err != nil {
-				continue // without its processes its use of TLS is unknown
-			}
-			for i, k := range keys {
-				if !slices.ContainsFunc(keys[:i], func(o snapshot.Keys) bool { return same(o, k) }) {
-					bad = badKeys(p, h, k, sharing(keys[i:])) || bad
-				}
-			}
-			bad = badServer(p, h, keys) || bad
+	Host: func(p *doctor.Pass, h *snapshot.Host) {
+		keys, err := h.Keys()
+		if err != nil {
+			return // without its processes its use of TLS is unknown
 		}
+		for i, k := range keys {
+			if !slices.ContainsFunc(keys[:i], func(o snapshot.Keys) bool { return same(o, k) }) {
+				badKeys(p, h, k, sharing(keys[i:]))
+			}
+		}
+		badServer(p, h, keys)
+	},
+	Run: func(p *doctor.Pass) {
 		for _, problem := range p.Problems {
-			if says := certificateProblem(problem.Err); says != "" && !bad {
+			if says := certificateProblem(problem.Err); says != "" && !slices.ContainsFunc(p.Findings, refuses) {
 				p.Report(doctor.Finding{
 					Object:   doctor.DatabaseObject(problem.What),
 					Reason:   "refused-here",
@@ -85,8 +84,11 @@ func sharing(keys []snapshot.Keys) []string {
 	return daemons
 }
 
-// badKeys reports bad files of one daemon, or of several that share them. It returns true for an error.
-func badKeys(p *doctor.Pass, h *snapshot.Host, k snapshot.Keys, daemons []string) bool {
+// refuses reports whether a finding explains why a server refuses connections, or its clients it.
+func refuses(f doctor.Finding) bool { return f.Result == doctor.Error || f.Reason == "other-ca" }
+
+// badKeys reports bad files of one daemon, or of several that share them.
+func badKeys(p *doctor.Pass, h *snapshot.Host, k snapshot.Keys, daemons []string) {
 	f := doctor.Finding{
 		Object: doctor.DaemonObject(h, k.Daemon),
 		Also:   []doctor.Object{doctor.NodeObject(h.Name)},
@@ -100,11 +102,9 @@ func badKeys(p *doctor.Pass, h *snapshot.Host, k snapshot.Keys, daemons []string
 		}
 	}
 	t := tlsFiles{p, h, k, daemons, strings.Join(daemons, ", ") + " on " + h.Name}
-	if !t.judge(&f) {
-		return false
+	if t.judge(&f) {
+		p.Report(f)
 	}
-	p.Report(f)
-	return f.Result != doctor.Warning || f.Reason == "other-ca"
 }
 
 // tlsFiles are the files that daemons of a host share.
@@ -238,20 +238,19 @@ func verify(chain, roots []*x509.Certificate, now time.Time) error {
 }
 
 // badServer reports a server certificate that a disconnected node does not accept.
-func badServer(p *doctor.Pass, h *snapshot.Host, keys []snapshot.Keys) bool {
+func badServer(p *doctor.Pass, h *snapshot.Host, keys []snapshot.Keys) {
 	at := slices.IndexFunc(keys, func(k snapshot.Keys) bool { return k.Daemon == "ovn-controller" })
 	if at < 0 || !h.Local || disconnected(h, "ovn-controller", "connection-status") == "" {
-		return false
+		return
 	}
 	sw, err := h.Switch()
 	if err != nil || len(sw.OpenvSwitch) != 1 {
-		return false
+		return
 	}
 	roots, err := h.Certificates(keys[at], keys[at].CACert)
 	if err != nil {
-		return false
+		return
 	}
-	found := false
 	for _, remote := range doctor.Endpoints(sw.OpenvSwitch[0].ExternalIDs["ovn-remote"]) {
 		chain, err := p.Shown(remote)
 		if err != nil {
@@ -274,9 +273,7 @@ func badServer(p *doctor.Pass, h *snapshot.Host, keys []snapshot.Keys) bool {
 			Effect: notServedEffect("OVN_Southbound"),
 			Next:   fmt.Sprintf("give the server at %s a certificate of the CA that the nodes trust", remote),
 		})
-		found = true
 	}
-	return found
 }
 
 // logName returns the name of a daemon's log.
@@ -332,11 +329,7 @@ var SBRBACDenied = &doctor.Check{
 A connection with the role ovn-controller lets a node change its own rows only. The common
 name in its certificate decides which those are: it must be the chassis name.`,
 	Causes: []string{"tls-cert-expired-or-wrong-ca"},
-	Run: func(p *doctor.Pass) {
-		for _, h := range p.Hosts {
-			rbacDenied(p, h)
-		}
-	},
+	Host:   rbacDenied,
 }
 
 func rbacDenied(p *doctor.Pass, h *snapshot.Host) {

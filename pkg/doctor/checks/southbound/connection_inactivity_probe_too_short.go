@@ -32,6 +32,7 @@ dead. All its clients then reconnect and read everything again, which keeps it b
 		"db-not-listening-tcp", "raft-no-quorum", "db-disk-full-or-corrupt", "controller-not-running",
 		"uplink-not-in-bridge", "bridge-fail-mode-wrong", "bridge-ip-lost-after-reboot", "ip-on-enslaved-nic", "bridge-link-down", "vswitchd-not-running", "tunnel-path-blocked",
 	},
+	Host: clientDrops,
 	Run: func(p *doctor.Pass) {
 		southbound := false // reported by its server
 		for _, s := range p.Servers() {
@@ -43,9 +44,6 @@ dead. All its clients then reconnect and read everything again, which keeps it b
 			if !southbound { // nodes do not connect to the Northbound
 				shortProbe(p, z)
 			}
-		}
-		for _, h := range p.Hosts {
-			clientDrops(p, h)
 		}
 	},
 }

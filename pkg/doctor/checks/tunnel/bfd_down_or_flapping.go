@@ -29,15 +29,15 @@ monitor their next hops. A gateway moves when its session goes down.`,
 		"duplicate-chassis-stale", "system-id-cloned", "ipsec-down", "tx-checksum-offload-broken",
 	},
 	Settle: true, // the session of a new tunnel is down for a second or two
+	Host: func(p *doctor.Pass, h *snapshot.Host) {
+		tunnelSessions(p, h)
+		gatewayMoves(p, h)
+	},
 	Run: func(p *doctor.Pass) {
 		for _, l := range p.Northbounds() {
 			routeSessions(p, l)
 		}
-		for _, h := range p.Hosts {
-			tunnelSessions(p, h)
-			flappingSessions(p, h)
-			gatewayMoves(p, h)
-		}
+		flappingSessions(p)
 	},
 }
 
@@ -125,35 +125,49 @@ func hostnameOf(h *snapshot.Host, chassis string) string {
 	return ""
 }
 
-// flappingSessions compares the flap counts of two samples.
-func flappingSessions(p *doctor.Pass, h *snapshot.Host) {
-	s, err := h.Switch()
-	if err != nil {
-		return // reported by tunnelSessions
+// flappingSessions compares the flap counts of two samples, of all hosts: one sample shows sessions that are down, but no rate of changes.
+func flappingSessions(p *doctor.Pass) {
+	first := map[*snapshot.Host]map[string]int{}
+	for _, h := range p.Hosts {
+		if counts := flaps(h); len(counts) > 0 {
+			first[h] = counts
+		}
+	}
+	if len(first) == 0 || p.Sample() == 0 {
+		return
 	}
 	later, err := p.Later()
 	if err != nil {
-		return // one sample shows sessions that are down, but no rate of changes
+		return
 	}
-	first, second := flaps(h), flaps(later.Host(h.Name))
-	for _, t := range s.BridgeInterfaces() {
-		before, after := first[t.Name], second[t.Name]
-		if after-before < 2 { // once may be maintenance
-			continue
+	for _, h := range p.Hosts {
+		second := flaps(later.Host(h.Name))
+		for _, name := range slices.Sorted(maps.Keys(first[h])) {
+			if before, after := first[h][name], second[name]; after-before >= 2 { // once may be maintenance
+				flapping(p, h, name, before, after)
+			}
 		}
-		peer := peerOf(h, t)
-		p.Report(doctor.Finding{
-			Object:   tunnelObject(h, t.Name),
-			Also:     []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(peer)},
-			Reason:   "flapping",
-			Lasting:  true,
-			Title:    fmt.Sprintf("BFD from %s to %s is flapping", h.Name, peer),
-			Evidence: []doctor.Evidence{doctor.OVS("Interface", t.Name).On(h.Name).Says(fmt.Sprintf("bfd_status:flap_count %d, %s later %d", before, p.Sample(), after))},
-			Cause:    "packets between the two are lost now and then, or ovs-vswitchd on one of them is too busy to send them in time",
-			Effect:   "gateway ports move back and forth, and connections through them break",
-			Next:     "check CPU and packet loss on both; to give BFD more time: ovn-nbctl set NB_Global . options:bfd-min-rx=… options:bfd-mult=…",
-		})
 	}
+}
+
+func flapping(p *doctor.Pass, h *snapshot.Host, session string, before, after int) {
+	peer := ""
+	if s, err := h.Switch(); err == nil {
+		if i := slices.IndexFunc(s.BridgeInterfaces(), func(t snapshot.BridgeInterface) bool { return t.Name == session }); i >= 0 {
+			peer = peerOf(h, s.BridgeInterfaces()[i])
+		}
+	}
+	p.Report(doctor.Finding{
+		Object:   tunnelObject(h, session),
+		Also:     []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(peer)},
+		Reason:   "flapping",
+		Lasting:  true,
+		Title:    fmt.Sprintf("BFD from %s to %s is flapping", h.Name, peer),
+		Evidence: []doctor.Evidence{doctor.OVS("Interface", session).On(h.Name).Says(fmt.Sprintf("bfd_status:flap_count %d, %s later %d", before, p.Sample(), after))},
+		Cause:    "packets between the two are lost now and then, or ovs-vswitchd on one of them is too busy to send them in time",
+		Effect:   "gateway ports move back and forth, and connections through them break",
+		Next:     "check CPU and packet loss on both; to give BFD more time: ovn-nbctl set NB_Global . options:bfd-min-rx=… options:bfd-mult=…",
+	})
 }
 
 // moves is how often a gateway port may move in a day.

@@ -17,26 +17,32 @@ var IPsecDown = &doctor.Check{
 With NB_Global.ipsec every tunnel between nodes should be encrypted. If the key exchange fails,
 packets are dropped; if the tunnel was never configured for it, they travel unencrypted.`,
 	Causes: []string{"tunnel-missing-to-chassis", "controller-not-running", "vswitchd-not-running"},
-	Run: func(p *doctor.Pass) {
-		enabled := false
-		for z := range p.EachZone() {
-			north, err := z.Northbound()
-			if err == nil && len(north.Globals) == 1 {
-				enabled = enabled || north.Globals[0].IPsec
-				continue
-			}
-			if south, err := z.Southbound(); err == nil && len(south.Globals) == 1 {
-				enabled = enabled || south.Globals[0].IPsec
-			}
-		}
-		if !enabled {
-			p.Skip("NB_Global.ipsec is false: tunnels need not be encrypted")
-			return
-		}
-		for _, h := range p.Hosts {
+	Host: func(p *doctor.Pass, h *snapshot.Host) {
+		if ipsecWanted(p) {
 			ipsecOf(p, h)
 		}
 	},
+	Run: func(p *doctor.Pass) {
+		if !ipsecWanted(p) {
+			p.Skip("NB_Global.ipsec is false: tunnels need not be encrypted")
+		}
+	},
+}
+
+// ipsecWanted reports whether the tunnels of a zone should be encrypted.
+func ipsecWanted(p *doctor.Pass) bool {
+	wanted := false
+	for z := range p.EachZone() {
+		north, err := z.Northbound()
+		if err == nil && len(north.Globals) == 1 {
+			wanted = wanted || north.Globals[0].IPsec
+			continue
+		}
+		if south, err := z.Southbound(); err == nil && len(south.Globals) == 1 {
+			wanted = wanted || south.Globals[0].IPsec
+		}
+	}
+	return wanted
 }
 
 // ipsecOf reports a host's unencrypted tunnels.

@@ -24,20 +24,18 @@ var MTUTooLarge = &doctor.Check{
 A tunnel adds its headers: Geneve 58 bytes over IPv4 and 78 over IPv6, VXLAN 50 and 70. If the
 MTU of a pod plus the headers exceeds the MTU of the underlay, the pod loses its large packets,
 and only these.`,
-	Run: func(p *doctor.Pass) {
-		for c := range p.Chassis() {
-			n, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Network)
-			if !ok {
-				continue
-			}
-			south, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Southbound)
-			if !ok {
-				continue
-			}
-			podsTooLarge(p, c, n, south)
-			gatewayMTU(p, c, n)
+	Host: doctor.OnChassis(func(p *doctor.Pass, c *doctor.Chassis) {
+		n, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Network)
+		if !ok {
+			return
 		}
-	},
+		south, ok := doctor.Need(p, doctor.NodeObject(c.Name), c.Southbound)
+		if !ok {
+			return
+		}
+		podsTooLarge(p, c, n, south)
+		gatewayMTU(p, c, n)
+	}),
 }
 
 // An underlay is the path of a node's tunnels with the smallest MTU.
@@ -59,11 +57,12 @@ func underlayOf(c *doctor.Chassis, n *node.Network, south *snapshot.Southbound) 
 	types, _ := c.OVS.Setting("ovn-encap-type", c.SystemID)
 	mine := strings.Split(types, ",")
 	var worst *underlay
-	for peer := range doctor.Each(south.Chassis) {
+	uplinks := map[string]*node.Link{} // by the device of the route
+	for _, peer := range everyPeer(c.Zone(), south) {
 		if peer.Name == c.SystemID {
 			continue
 		}
-		for _, e := range south.EncapsOf(peer) {
+		for _, e := range peer.encaps {
 			ip, err := netip.ParseAddr(e.IP)
 			size, known := overheads[e.Type]
 			if err != nil || !known || !slices.Contains(mine, e.Type) {
@@ -77,7 +76,12 @@ func underlayOf(c *doctor.Chassis, n *node.Network, south *snapshot.Southbound) 
 			if ip.Is6() {
 				x.overhead = size[1]
 			}
-			if uplink := switched(c, n, r.Dev); uplink != nil {
+			uplink, looked := uplinks[r.Dev]
+			if !looked {
+				uplink = switched(c, n, r.Dev)
+				uplinks[r.Dev] = uplink
+			}
+			if uplink != nil {
 				x.mtu, x.link = uplink.MTU, uplink.Name
 			} else {
 				x.mtu = min(x.mtu, routeMTU(r, x.mtu))

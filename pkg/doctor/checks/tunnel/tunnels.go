@@ -31,19 +31,20 @@ that both have. Chassis of other zones of an interconnect and VTEPs are left out
 		"duplicate-chassis-stale", "system-id-cloned", "kernel-module-missing", "conf-db-lost-or-corrupt", "dpdk-not-initialised",
 	},
 	Settle: true, // tunnels to a new node take a moment
-	Run:    missingTunnels,
+	Host:   tunnelsOf,
+	Run: func(p *doctor.Pass) {
+		for z, south := range p.Southbounds() {
+			for _, f := range apartIn(z, south) {
+				p.Report(f)
+			}
+		}
+	},
 }
 
-func missingTunnels(p *doctor.Pass) {
-	reported := map[string]bool{} // pairs of chassis that cannot have a tunnel
-	for _, south := range p.Southbounds() {
-		peers := chassisPeers(south)
-		noCommonType(p, peers, reported)
-		noCommonZone(p, south, peers, reported)
-	}
-	for _, h := range p.Hosts {
-		tunnelsOf(p, h, reported)
-	}
+// apartIn returns the findings about chassis that cannot have a tunnel by their settings.
+func apartIn(z *snapshot.Zone, south *snapshot.Southbound) []doctor.Finding {
+	peers := peersOf(z, south)
+	return append(noCommonType(peers), noCommonZone(south, peers)...)
 }
 
 // A chassisPeer is a chassis with the settings that its tunnels depend on.
@@ -54,23 +55,28 @@ type chassisPeer struct {
 	zones  string // its transport zones, sorted
 }
 
-func chassisPeers(south *snapshot.Southbound) []chassisPeer {
-	var out []chassisPeer
-	for c := range doctor.Each(south.Chassis) {
-		if snapshot.Elsewhere(c) {
-			continue
+// peersOf returns the chassis of a zone, those of other zones and VTEPs not among them. They are made once: each host's tunnels are compared with all.
+func peersOf(z *snapshot.Zone, south *snapshot.Southbound) []chassisPeer {
+	return slices.DeleteFunc(slices.Clone(everyPeer(z, south)), func(p chassisPeer) bool { return snapshot.Elsewhere(p.Chassis) })
+}
+
+// everyPeer is peersOf with the chassis of other zones and VTEPs.
+func everyPeer(z *snapshot.Zone, south *snapshot.Southbound) []chassisPeer {
+	peers, _ := snapshot.Derive(z, "", func() (out []chassisPeer, err error) {
+		for c := range doctor.Each(south.Chassis) {
+			p := chassisPeer{Chassis: c, encaps: south.EncapsOf(c), zones: strings.Join(slices.Sorted(slices.Values(c.TransportZones)), ",")}
+			var types []string
+			for _, e := range p.encaps {
+				types = append(types, e.Type)
+			}
+			slices.Sort(types)
+			p.types = strings.Join(slices.Compact(types), ",")
+			out = append(out, p)
 		}
-		p := chassisPeer{Chassis: c, encaps: south.EncapsOf(c), zones: strings.Join(slices.Sorted(slices.Values(c.TransportZones)), ",")}
-		var types []string
-		for _, e := range p.encaps {
-			types = append(types, e.Type)
-		}
-		slices.Sort(types)
-		p.types = strings.Join(slices.Compact(types), ",")
-		out = append(out, p)
-	}
-	slices.SortFunc(out, func(a, b chassisPeer) int { return cmp.Compare(a.Hostname, b.Hostname) })
-	return out
+		slices.SortFunc(out, func(a, b chassisPeer) int { return cmp.Compare(a.Hostname, b.Hostname) })
+		return out, nil
+	})
+	return peers
 }
 
 // common reports whether two comma-separated lists share a word.
@@ -106,8 +112,8 @@ func nodesAlso(peers ...chassisPeer) []doctor.Object {
 	return out
 }
 
-// apart yields each pair of chassis groups without a common value of a property, the smaller group first.
-func apart(groups map[string][]chassisPeer) iter.Seq2[[]chassisPeer, []chassisPeer] {
+// disjoint yields each pair of chassis groups without a common value of a property, the smaller group first.
+func disjoint(groups map[string][]chassisPeer) iter.Seq2[[]chassisPeer, []chassisPeer] {
 	return func(yield func(few, many []chassisPeer) bool) {
 		values := slices.Sorted(maps.Keys(groups))
 		for i, a := range values {
@@ -125,11 +131,14 @@ func apart(groups map[string][]chassisPeer) iter.Seq2[[]chassisPeer, []chassisPe
 }
 
 // noCommonType reports chassis without a common tunnel type.
-func noCommonType(p *doctor.Pass, peers []chassisPeer, reported map[string]bool) {
+func noCommonType(peers []chassisPeer) (found []doctor.Finding) {
 	groups := by(peers, func(c chassisPeer) string { return c.types })
 	delete(groups, "")
-	for few, many := range apart(groups) {
-		if !mark(few, many, reported, sameZone) {
+	for few, many := range disjoint(groups) {
+		meet := func(one chassisPeer) bool {
+			return slices.ContainsFunc(many, func(other chassisPeer) bool { return sameZone(one, other) })
+		}
+		if !slices.ContainsFunc(few, meet) {
 			continue
 		}
 		f := doctor.Finding{
@@ -144,19 +153,7 @@ func noCommonType(p *doctor.Pass, peers []chassisPeer, reported map[string]bool)
 		for _, c := range []chassisPeer{few[0], many[0]} {
 			f.Evidence = append(f.Evidence, doctor.SB("Encap", "").Says(c.Hostname+": types "+c.types))
 		}
-		p.Report(f)
-	}
-}
-
-// mark records the pairs between two groups that cannot have a tunnel, and reports whether there is one.
-func mark(few, many []chassisPeer, reported map[string]bool, concerns func(a, b chassisPeer) bool) bool {
-	found := false
-	for _, a := range few {
-		for _, b := range many {
-			if concerns(a, b) {
-				found, reported[pair(a.Name, b.Name)] = true, true
-			}
-		}
+		found = append(found, f)
 	}
 	return found
 }
@@ -170,46 +167,51 @@ func withType(few, many string) string {
 	return few + "," + many
 }
 
+// noTypeOf reports whether two chassis have tunnel types, and none that both have.
+func noTypeOf(a, b chassisPeer) bool {
+	return a.types != "" && b.types != "" && !common(a.types, b.types)
+}
+
 func sameZone(a, b chassisPeer) bool { return a.zones == b.zones || common(a.zones, b.zones) }
 
 // noCommonZone reports chassis without a tunnel because of their transport zones. That may be intended, but not if a
 // switch has ports on both, or if a chassis is alone in its zones and routers connect its ports with others.
-func noCommonZone(p *doctor.Pass, south *snapshot.Southbound, peers []chassisPeer, reported map[string]bool) {
+func noCommonZone(south *snapshot.Southbound, peers []chassisPeer) (found []doctor.Finding) {
 	groups := by(peers, func(c chassisPeer) string { return c.zones })
 	if len(groups) < 2 {
-		return
+		return nil
 	}
 	zones := slices.Collect(maps.Keys(groups))
-	alone := func(a string) bool {
-		return !slices.ContainsFunc(zones, func(b string) bool { return a != b && common(a, b) })
+	alone := func(zone string) bool {
+		return !slices.ContainsFunc(zones, func(other string) bool { return zone != other && common(zone, other) })
 	}
 	shared := sharedBy(south, peers, func(dp ovsdb.UUID) ovsdb.UUID { return dp })
 	joined := sharedBy(south, peers, joinedDatapaths(south))
-	for few, many := range apart(groups) {
-		a, b := few[0].zones, many[0].zones
-		ports, ok := shared[pair(a, b)]
-		if !ok && (alone(a) || alone(b)) {
-			ports, ok = joined[pair(a, b)]
+	for few, many := range disjoint(groups) {
+		these, those := few[0].zones, many[0].zones
+		ports, ok := shared[pair(these, those)]
+		if !ok && (alone(these) || alone(those)) {
+			ports, ok = joined[pair(these, those)]
 		}
-		mark(few, many, reported, func(_, _ chassisPeer) bool { return true })
 		if !ok {
 			continue
 		}
-		p.Report(doctor.Finding{
+		found = append(found, doctor.Finding{
 			Object: doctor.NodeObject(few[0].Hostname),
 			Also:   append(nodesAlso(few[1:]...), nodesAlso(many...)...),
 			Reason: "no-common-zone",
 			Title:  fmt.Sprintf("%s and %s share a network, but no transport zone", hostnames(few), hostnames(many)),
 			Evidence: []doctor.Evidence{
-				doctor.SBRow("Chassis", few[0].UUID, "%s: transport_zones=%s", few[0].Hostname, a),
-				doctor.SBRow("Chassis", many[0].UUID, "%s: transport_zones=%s", many[0].Hostname, b),
+				doctor.SBRow("Chassis", few[0].UUID, "%s: transport_zones=%s", few[0].Hostname, these),
+				doctor.SBRow("Chassis", many[0].UUID, "%s: transport_zones=%s", many[0].Hostname, those),
 				doctor.SB("Port_Binding", "").Says(ports + " are on the same network"),
 			},
 			Cause:  "external_ids:ovn-transport-zones was set on some nodes and not on the others",
 			Effect: "there is no tunnel between them, so ports of that network do not reach each other",
-			Next:   fmt.Sprintf("give them a common zone, on %s: %s", hostnames(few), setZones(b)),
+			Next:   fmt.Sprintf("give them a common zone, on %s: %s", hostnames(few), setZones(those)),
 		})
 	}
+	return found
 }
 
 // setZones returns the command that sets a node's transport zones.
@@ -277,7 +279,7 @@ func sharedBy(south *snapshot.Southbound, peers []chassisPeer, network func(ovsd
 }
 
 // tunnelsOf reports tunnels that a host lacks, or that do not work.
-func tunnelsOf(p *doctor.Pass, h *snapshot.Host, reported map[string]bool) {
+func tunnelsOf(p *doctor.Pass, h *snapshot.Host) {
 	node := doctor.NodeObject(h.Name)
 	s, ok := doctor.Need(p, node, h.Switch)
 	if !ok {
@@ -292,7 +294,7 @@ func tunnelsOf(p *doctor.Pass, h *snapshot.Host, reported map[string]bool) {
 		p.Unknown(node, err)
 		return
 	}
-	peers := chassisPeers(south)
+	peers := peersOf(h.Zone(), south)
 	self := slices.IndexFunc(peers, func(c chassisPeer) bool { return c.Name == name })
 	if self < 0 {
 		return // not a chassis: missing-external-ids, duplicate-chassis-stale
@@ -311,7 +313,7 @@ func tunnelsOf(p *doctor.Pass, h *snapshot.Host, reported map[string]bool) {
 	}
 	var missing []chassisPeer
 	for _, c := range peers {
-		if c.Name == name || c.types == "" || reported[pair(c.Name, name)] || !sameZone(c, peers[self]) {
+		if c.Name == name || c.types == "" || noTypeOf(c, peers[self]) || !sameZone(c, peers[self]) {
 			continue
 		}
 		if len(tunnels[c.Name]) == 0 {
@@ -403,7 +405,7 @@ after a change of address, or on a clone.`,
 		"clients-refuse-rebuilt-db", "raft-no-quorum",
 	},
 	Settle: true,
-	Run:    doctor.Over((*doctor.Pass).Chassis, encapLocal),
+	Host:   doctor.OnChassis(encapLocal),
 }
 
 func encapLocal(p *doctor.Pass, c *doctor.Chassis) {
