@@ -135,7 +135,7 @@ func (s *State) addresses(host string) []string {
 // the underlay, and the way to the internet host.
 func (s *State) fabricAddresses() []string {
 	outside6 := cmp.Or(s.Topology.Underlay.Outside6, Internet6)
-	lines := []string{forwarding, "ip link add under type bridge", "ip link set under address " + cmp.Or(s.Topology.Underlay.MAC, "02:00:ac:1e:00:01")}
+	lines := []string{forwarding, "ip link add under type bridge", "ip link set under address " + cmp.Or(s.Topology.Underlay.MAC, UnderlayMAC)}
 	for _, n := range s.Topology.Nodes {
 		for _, u := range n.uplinks() {
 			lines = append(lines, "ip link set "+s.Topology.fabricLink(n, u)+" master under")

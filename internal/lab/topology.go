@@ -118,8 +118,10 @@ var Ports = []int{8080, 9090}
 var (
 	UnderlayGateway4 = netip.MustParseAddr("172.30.0.1")
 	UnderlayGateway6 = netip.MustParseAddr("fd00:172:30::1")
-	Internet4        = netip.MustParseAddr("203.0.113.10")
-	Internet6        = netip.MustParseAddr("2001:db8:113::10")
+	// UnderlayMAC is the gateway's, unless a topology has another one.
+	UnderlayMAC = "02:00:ac:1e:00:01"
+	Internet4   = netip.MustParseAddr("203.0.113.10")
+	Internet6   = netip.MustParseAddr("2001:db8:113::10")
 )
 
 // Node returns the node of that name.

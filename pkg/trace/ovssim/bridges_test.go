@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -96,20 +97,26 @@ func prepareDrawnBridge(t *testing.T, l *lab.Lab) {
 	}
 }
 
-// prepareNeighbours has ovs-vswitchd know where the other nodes are.
+// prepareNeighbours has ovs-vswitchd know where the other nodes and the gateway are: no packet resolves them, and nothing forgets them.
 func prepareNeighbours(t *testing.T, l *lab.Lab) {
-	for _, peer := range []string{"node2", "node3"} { // no packet resolves them, and nothing forgets them
-		mac, err := l.Run(t.Context(), peer, "cat", "/sys/class/net/br-ex/address")
+	run := func(node string, args ...string) string {
+		out, err := l.Run(t.Context(), node, args...)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%q: %v %s", args, err, out)
 		}
-		node, _ := l.Topology.Node(peer)
-		for _, args := range [][]string{{"tnl/arp/set", "br-ex", node.IPv4.Addr().String(), strings.TrimSpace(mac)}, {"fdb/add", "br-ex", "eth0", "0", strings.TrimSpace(mac)}} {
-			if out, err := l.Run(t.Context(), "node1", append([]string{"ovs-appctl"}, args...)...); err != nil {
-				t.Fatalf("%q: %v %s", args, err, out)
-			}
-		}
+		return strings.TrimSpace(out)
 	}
+	know := func(mac string, addresses ...netip.Addr) {
+		for _, addr := range addresses {
+			run("node1", "ovs-appctl", "tnl/arp/set", "br-ex", addr.String(), mac)
+		}
+		run("node1", "ovs-appctl", "fdb/add", "br-ex", "eth0", "0", mac)
+	}
+	for _, peer := range []string{"node2", "node3"} {
+		node, _ := l.Topology.Node(peer)
+		know(run(peer, "cat", "/sys/class/net/br-ex/address"), node.IPv4.Addr())
+	}
+	know(lab.UnderlayMAC, lab.UnderlayGateway4, lab.UnderlayGateway6)
 }
 
 // revive starts ovs-vswitchd again, which some packets end.

@@ -71,7 +71,6 @@ func (x *translation) encap(a openflow.Other) {
 			}
 		}
 		x.packet.clearNetwork()
-		x.base.clearNetwork()
 		p.Set(ethSrc, packet.Value{})
 		p.Set(ethDst, packet.Value{})
 		p.setVLANs(tags{}, false) // they are in the payload now
