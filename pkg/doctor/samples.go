@@ -104,19 +104,24 @@ func CounterEvidence(source Source, first, second uint64, apart time.Duration) E
 	return Evidence{Source: source, Says: fmt.Sprintf("%d, and %d after %s", first, second, apart)}
 }
 
-// LogLines returns the lines of a daemon's log that contain one of some texts, in order.
+// logged are lines of a daemon's log that contain one of some texts.
+type logged []snapshot.LogLine
+
+// LogLines returns the lines of a daemon's log that contain one of some texts, in order. They stay when the host's log is forgotten.
 func LogLines(h *snapshot.Host, daemon string, texts ...string) ([]snapshot.LogLine, error) {
-	log, err := h.Log(daemon)
-	if err != nil {
-		return nil, err
-	}
-	var found strings.Builder
-	for line := range strings.Lines(log) {
-		if slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(line, t) }) {
-			found.WriteString(line)
+	return snapshot.Derive(h, daemon+"\x00"+strings.Join(texts, "\x00"), func() (logged, error) {
+		log, err := h.Log(daemon)
+		if err != nil {
+			return nil, err
 		}
-	}
-	return snapshot.ParseLog(found.String()), nil
+		var found strings.Builder
+		for line := range strings.Lines(log) {
+			if slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(line, t) }) {
+				found.WriteString(line)
+			}
+		}
+		return snapshot.ParseLog(found.String()), nil
+	})
 }
 
 // LastLogged returns the last of [LogLines]; zero if there is none, or no log.

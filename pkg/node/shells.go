@@ -19,7 +19,7 @@ import (
 const (
 	maxShells = 3
 	shellIdle = 5 * time.Second
-	maxIdle   = 32
+	maxIdle   = 128
 )
 
 // shells run scripts on a node, reusing the shells of earlier ones.

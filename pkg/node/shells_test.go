@@ -122,7 +122,7 @@ func TestShellsAreReplaced(t *testing.T) {
 // However many nodes were asked, few shells wait for the next question; a node whose shell ended is asked by a new one.
 func TestShellsThatWait(t *testing.T) {
 	prefix, pids := counting(t)
-	const nodes = 40
+	const nodes = 150
 	all := make([]node.Host, nodes)
 	for i := range all {
 		h, err := node.Remote(node.RemoteConfig{Name: fmt.Sprint(i), Hostname: "node2", Prefix: prefix})

@@ -76,28 +76,36 @@ func (h *Host) Southbound() (*Southbound, error) {
 	return z.Southbound()
 }
 
+// chassisName is a system-id and where it is from.
+type chassisName struct{ name, source string }
+
 // ChassisName returns the system-id of the host's ovn-controller, and its source: the command line, the file
 // system-id-override, or the database, in this order (ovn-controller(8)). Both are empty if not set.
 func (h *Host) ChassisName() (name, source string, err error) {
+	c, err := Derive(h, "", h.chassisName)
+	return c.name, c.source, err
+}
+
+func (h *Host) chassisName() (c chassisName, err error) {
 	s, err := h.Switch()
 	if err != nil {
-		return "", "", err
+		return c, err
 	}
 	processes, _ := h.Processes() // if unreadable, the other sources decide
 	for _, p := range processes {
 		i := slices.IndexFunc(p.Args, func(a string) bool { return a == "-n" || a == "--chassis" })
 		if p.Name == "ovn-controller" && i >= 0 && i+1 < len(p.Args) {
-			return p.Args[i+1], "the command line of ovn-controller", nil
+			return chassisName{p.Args[i+1], "the command line of ovn-controller"}, nil
 		}
 	}
 	file := path.Join(h.Dirs().Etc, "ovn", "system-id-override")
 	if b, err := h.File(file); err == nil && strings.TrimSpace(string(b)) != "" {
-		return strings.TrimSpace(string(b)), "file " + file, nil
+		return chassisName{strings.TrimSpace(string(b)), "file " + file}, nil
 	}
 	if name := s.ID("system-id"); name != "" {
-		return name, "external_ids:system-id", nil
+		return chassisName{name, "external_ids:system-id"}, nil
 	}
-	return "", "", nil
+	return c, nil
 }
 
 // ID returns a value of Open_vSwitch.external_ids.

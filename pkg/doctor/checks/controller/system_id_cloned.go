@@ -22,7 +22,8 @@ var SystemIDCloned = &doctor.Check{
 
 Both write the same Chassis row, again and again, and each takes the other's ports. This
 follows when a node's image or disk is cloned.`,
-	Run: doctor.Over2((*doctor.Pass).GivenSouthbounds, clonedChassis),
+	Host: func(_ *doctor.Pass, h *snapshot.Host) { _, _ = releases(h) }, // read on its visit, for Run
+	Run:  doctor.Over2((*doctor.Pass).GivenSouthbounds, clonedChassis),
 }
 
 // An identity is what a Chassis row says about its node at one moment.
@@ -131,12 +132,17 @@ func losesPorts(p *doctor.Pass, name string) bool {
 	if h == nil {
 		return false
 	}
-	lines, err := doctor.LogLines(h, "ovn-controller", "|binding|INFO|Releasing lport")
+	lines, err := releases(h)
 	if err != nil {
 		return false
 	}
 	released := doctor.Recent(lines, p.Now().Add(-10*time.Second), func(snapshot.LogLine) bool { return true })
 	return len(released) >= 5
+}
+
+// releases returns what a host's ovn-controller logged of ports that it released.
+func releases(h *snapshot.Host) ([]snapshot.LogLine, error) {
+	return doctor.LogLines(h, "ovn-controller", "|binding|INFO|Releasing lport")
 }
 
 // cloned returns the finding of a row that two nodes write in turn; one change alone is a reconfiguration.

@@ -70,9 +70,13 @@ func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, foun
 			continue
 		}
 		ips, key := sw.Setting("ovn-encap-ip", name)
+		endpoints := doctor.Endpoints(ips)
 		for e := range doctor.Each(south.Encaps) {
+			if e.ChassisName == name || !slices.Contains(endpoints, e.IP) {
+				continue
+			}
 			c := south.ChassisNamed(e.ChassisName)
-			if c == nil || c.Name == name || snapshot.Elsewhere(c) || sw.ID("ovn-encap-ip-"+c.Name) != "" || !slices.Contains(doctor.Endpoints(ips), e.IP) {
+			if c == nil || snapshot.Elsewhere(c) || sw.ID("ovn-encap-ip-"+c.Name) != "" {
 				continue
 			}
 			r := &duplicate{chassis: c, of: name, blocked: south.ChassisNamed(name) == nil, also: []doctor.Object{doctor.NodeObject(h.Name)}}
