@@ -41,6 +41,9 @@ func (d *Dumped) Origin() string { return d.origin }
 // Version implements [ovsdb.Reader]; a dump has none.
 func (d *Dumped) Version() string { return "" }
 
+// Stays says that the rows are the same whenever they are read: who keeps them need not.
+func (d *Dumped) Stays() {}
+
 // Has implements [ovsdb.Reader].
 func (d *Dumped) Has(table, column string) bool {
 	s, err := d.rows.Get()

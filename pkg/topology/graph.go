@@ -80,7 +80,7 @@ func build(zones []zoneData, nodes []nodeData, tunnels bool) *Graph {
 		hasNorthbound: map[string]bool{},
 		hasSouthbound: map[string]bool{},
 		read:          zones,
-		had:           nodes,
+		had:           slim(nodes),
 		tunnels:       tunnels,
 	}
 	for _, z := range zones {

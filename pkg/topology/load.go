@@ -2,6 +2,7 @@ package topology
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -68,6 +69,17 @@ func (g *Graph) WithNodes(ctx context.Context, s Source) (*Graph, error) {
 	if len(nodes) == len(g.had) {
 		return g, err
 	}
+	for i := range nodes {
+		n := &nodes[i]
+		if n.vs != nil {
+			continue
+		}
+		rows, err := n.again(ctx)
+		if err != nil {
+			return g, fmt.Errorf("node %s: %w", n.name, err)
+		}
+		n.vs = rows
+	}
 	more := build(g.read, nodes, g.tunnels)
 	more.addNotes(append(notes, g.loadNotes...))
 	more.failed = g.failed || err != nil
@@ -86,17 +98,24 @@ func (g *Graph) addNotes(notes []string) {
 
 // readNodes reads the open nodes that have not been read yet.
 func readNodes(ctx context.Context, s Source, have []nodeData) (nodes []nodeData, notes []string, failed error) {
+	known := make(map[string]bool, len(have))
+	for _, n := range have {
+		known[n.name] = true
+	}
 	var more []nodeData
 	var databases []ovsdb.Reader
 	s.EachNode(func(name, zone string, vswitch ovsdb.Reader) {
-		if !slices.ContainsFunc(have, func(n nodeData) bool { return n.name == name }) {
+		if !known[name] {
 			more = append(more, nodeData{name: name, zone: zone})
 			databases = append(databases, vswitch)
 		}
 	})
 	errs := make([]error, len(more))
 	inParallel(len(more), readers, func(i int) {
-		more[i].vs, errs[i] = read[vsTables](ctx, databases[i])
+		again := func(ctx context.Context) (*vsTables, error) { return read[vsTables](ctx, databases[i]) }
+		if more[i].vs, errs[i] = again(ctx); stays(databases[i]) {
+			more[i].again = again
+		}
 	})
 	nodes = slices.Clone(have)
 	for i, n := range more {

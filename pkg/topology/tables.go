@@ -2,6 +2,7 @@ package topology
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -73,6 +74,25 @@ type nodeData struct {
 	name string
 	zone string
 	vs   *vsTables
+	// again reads the same rows once more, so that vs, which is large, need not be kept; nil if only vs has them.
+	again func(context.Context) (*vsTables, error)
+}
+
+// stays reports whether a database says of itself that it has the same rows whenever it is read.
+func stays(r ovsdb.Reader) bool {
+	_, ok := r.(interface{ Stays() })
+	return ok
+}
+
+// slim returns what a Graph keeps of its nodes for WithNodes.
+func slim(nodes []nodeData) []nodeData {
+	out := slices.Clone(nodes)
+	for i := range out {
+		if out[i].again != nil {
+			out[i].vs = nil
+		}
+	}
+	return out
 }
 
 // readZone reads both databases of a zone concurrently.
