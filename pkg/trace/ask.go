@@ -98,9 +98,7 @@ func (t *tracer) fillService(q *Query, to topology.Match) error {
 		q.Port = to.L4Port
 	}
 	if to.Kind != topology.KindService {
-		if q.Protocol == "" && q.Port != 0 {
-			q.Protocol = "tcp" // ADDRESS:PORT
-		}
+		q.assumeTCP()
 		return nil
 	}
 	var offers []string
@@ -124,7 +122,15 @@ func (t *tracer) fillService(q *Query, to topology.Match) error {
 	case len(offers) > 1:
 		return &topology.NameError{Text: q.To, Reason: "the service has several ports\nhint: say which: " + strings.Join(escape.Lines(offers), ", ")}
 	}
+	q.assumeTCP() // the service has no such port
 	return nil
+}
+
+// assumeTCP has a query that names a port alone ask for TCP.
+func (q *Query) assumeTCP() {
+	if q.Protocol == "" && q.Port != 0 {
+		q.Protocol = "tcp"
+	}
 }
 
 // addresses chooses a source and a destination of one family.
