@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -271,21 +272,42 @@ func (o *captureOptions) onTerminal() bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// create opens the file, readable by this user only.
+// create opens the file, readable by this user only. What is in one that is overwritten stays until something is written.
 func (o *options) create(name string, force bool) (io.WriteCloser, error) {
 	if name == "-" {
 		return nopCloser{o.stdout}, nil
 	}
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	flags := os.O_WRONLY | os.O_CREATE
+	if !force {
+		flags |= os.O_EXCL
 	}
 	f, err := os.OpenFile(name, flags, 0o600)
-	if errors.Is(err, os.ErrExist) {
+	switch {
+	case errors.Is(err, os.ErrExist):
 		return nil, fmt.Errorf("%s is there already\nhint: give another name, or --force to overwrite it", name)
+	case err != nil:
+		return nil, err
 	}
-	return f, err
+	return &overwritten{file: f}, nil
 }
+
+// An overwritten file loses what is in it with the first write.
+type overwritten struct {
+	file  *os.File
+	begun bool
+}
+
+func (f *overwritten) Write(b []byte) (int, error) {
+	if !f.begun {
+		if err := f.file.Truncate(0); err != nil && !errors.Is(err, syscall.EINVAL) { // a pipe has no length
+			return 0, err
+		}
+		f.begun = true
+	}
+	return f.file.Write(b)
+}
+
+func (f *overwritten) Close() error { return f.file.Close() }
 
 type nopCloser struct{ io.Writer }
 
