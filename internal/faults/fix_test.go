@@ -72,6 +72,7 @@ func (m *matrix) refusals() {
 	m.says(2, "enable-port takes PORT", "fix", "enable-port", "--yes")
 	m.says(2, `"more" is one more`, "fix", "enable-port", "shop_web-1", "more", "--yes")
 	m.says(2, `no logical port "nope"`, "fix", "enable-port", "nope", "--yes")
+	m.says(2, "hint: nearest: shop_client", "fix", "enable-port", "shop_clint", "--yes")
 	m.says(4, "is enabled", "fix", "enable-port", "shop_web-1", "--yes")
 	m.says(2, "not a terminal", "fix", "enable-port", "shop_web-1")
 	m.says(2, "expected low, medium or high", "fix", "enable-port", "shop_web-1", "--yes", "--max-risk", "none")

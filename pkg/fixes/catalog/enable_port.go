@@ -1,7 +1,8 @@
 package catalog
 
 import (
-	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/facts"
@@ -25,7 +26,9 @@ refused: its users enable and disable it.`,
 	Plan: func(d *snapshot.Deployment, a fixes.Args) (*fixes.Plan, error) {
 		name := a["PORT"]
 		var plan *fixes.Plan
+		var names []string
 		err := inZones(d, func(z *snapshot.Zone, l *facts.Logical) (found bool, err error) {
+			names = slices.AppendSeq(slices.AppendSeq(names, maps.Keys(l.SwitchPort)), maps.Keys(l.RouterPort))
 			set := fixes.Set{DB: "OVN_Northbound", Zone: z.Name}
 			if p := l.SwitchPort[name]; p != nil {
 				if decode.NeutronOwns("", p.ExternalIDs) {
@@ -43,7 +46,7 @@ refused: its users enable and disable it.`,
 			return false, nil
 		})
 		if err == nil && plan == nil {
-			err = fmt.Errorf("no logical port %q", name)
+			err = noSuch("logical port", name, names)
 		}
 		return plan, err
 	},

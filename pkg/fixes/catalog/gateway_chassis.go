@@ -44,7 +44,7 @@ one is removed. It refuses for ports that Neutron schedules.`,
 				}
 			}
 		}
-		return nil, fmt.Errorf("no distributed gateway port %q; there are %s", a["PORT"], several(names))
+		return nil, noSuch("distributed gateway port", a["PORT"], names)
 	},
 }
 

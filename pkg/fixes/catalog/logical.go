@@ -2,13 +2,18 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/escape"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
+	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
 // inZones visits the zones until has finds its object. An unreadable zone is an error only if no other zone has it.
@@ -68,7 +73,7 @@ func (k kind[T]) find(d *snapshot.Deployment, name string) (found[T], error) {
 		return out.row != nil, nil
 	})
 	if err == nil && out.row == nil {
-		err = fmt.Errorf("no %s %q; there are %s", k.noun, name, several(names))
+		err = noSuch(k.noun, name, names)
 	}
 	return out, err
 }
@@ -84,16 +89,28 @@ func (k kind[T]) on(param string, plan func(found[T], fixes.Args) (*fixes.Plan, 
 	}
 }
 
-// findSwitchPort finds a switch port by name. There are too many others to list.
+// findSwitchPort finds a switch port by name.
 func findSwitchPort(d *snapshot.Deployment, name string) (f found[nb.LogicalSwitchPortBrief], err error) {
+	var names []string
 	err = inZones(d, func(z *snapshot.Zone, l *facts.Logical) (bool, error) {
 		f = found[nb.LogicalSwitchPortBrief]{z, l, l.SwitchPort[name]}
+		names = slices.AppendSeq(names, maps.Keys(l.SwitchPort))
 		return f.row != nil, nil
 	})
 	if err == nil && f.row == nil {
-		err = fmt.Errorf("no logical switch port %q", name)
+		err = noSuch("logical switch port", name, names)
 	}
 	return f, err
+}
+
+// noSuch is the error of a name that none of some rows has. It names those that are like it, else some of all.
+func noSuch(noun, name string, names []string) error {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if near := topology.NearestNames(name, names); len(near) > 0 {
+		return fmt.Errorf("no %s %q\nhint: nearest: %s", noun, name, strings.Join(escape.Lines(near), ", "))
+	}
+	return fmt.Errorf("no %s %q; there are %s", noun, name, several(names))
 }
 
 // onPort plans for the switch port in PORT.

@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -42,7 +43,7 @@ switch are checked. SOURCE must be an unused address of the switch's network.`,
 		port := f.logical.PortOf(backend)
 		if name := a["PORT"]; name != "" {
 			if port = f.logical.SwitchPort[name]; port == nil {
-				return nil, fmt.Errorf("no logical switch port %q", name)
+				return nil, noSuch("logical switch port", name, slices.Collect(maps.Keys(f.logical.SwitchPort)))
 			}
 		}
 		if port == nil {

@@ -59,7 +59,7 @@ func checkHasPort(d *snapshot.Deployment, z *snapshot.Zone, name, port string) e
 		}
 	}
 	if chassis == "" {
-		return fmt.Errorf("no chassis %q; there are %s", name, several(namesOf(south.Chassis, func(c sb.Chassis) string { return c.Hostname })))
+		return noSuch("chassis", name, namesOf(south.Chassis, func(c sb.Chassis) string { return c.Hostname }))
 	}
 	h := d.Host(chassis)
 	if h == nil {
