@@ -126,6 +126,9 @@ func (e *engine) arm(ctx context.Context) error {
 }
 
 func (e *engine) confirm(ctx context.Context) error {
+	if !e.watched(e.run.ID) { // before a quick answer hides it
+		return fmt.Errorf("not confirmed: %w", errUnwatched)
+	}
 	watched, unwatched := context.WithCancelCause(ctx)
 	defer unwatched(nil)
 	go e.whileWatched(watched, unwatched)
