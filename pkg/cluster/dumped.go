@@ -41,7 +41,7 @@ func (d *Dumped) Origin() string { return d.origin }
 // Version implements [ovsdb.Reader]; a dump has none.
 func (d *Dumped) Version() string { return "" }
 
-// Stays says that the rows are the same whenever they are read: who keeps them need not.
+// Stays says that the rows are the same whenever they are read, as [held.Stays] asks.
 func (d *Dumped) Stays() {}
 
 // Has implements [ovsdb.Reader].

@@ -13,7 +13,7 @@ type Gathering struct {
 }
 
 // Gather reads what checks ask of the hosts, many hosts side by side. Where a check finds nothing on a host it need not look at it again, and where
-// none does the host's flows are forgotten: those of many hosts would fill the memory. Hosts that cannot be reached are left out. It tells each host
+// none does the host forgets what is large: that of many hosts would fill the memory. Hosts that cannot be reached are left out. It tells each host
 // that is done, one at a time; tell may be nil.
 func Gather(d *snapshot.Deployment, checks []*Check, tell func(h *snapshot.Host, reached bool)) *Gathering {
 	g := &Gathering{done: map[*Check]map[*snapshot.Host]outcome{}}

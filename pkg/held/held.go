@@ -24,6 +24,12 @@ func New[T any](v *T, again func() (*T, error)) *Value[T] {
 	return &Value[T]{again: again, at: weak.Make(v)}
 }
 
+// Stays reports whether a source says of itself, by a method Stays, that it says the same whenever it is read: who keeps what it read need not.
+func Stays(source any) bool {
+	_, ok := source.(interface{ Stays() })
+	return ok
+}
+
 // Get returns the value. The error is that of making it again.
 func (h *Value[T]) Get() (*T, error) {
 	if h.always != nil {

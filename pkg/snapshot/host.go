@@ -73,9 +73,7 @@ func (h *Host) Switch() (*Switch, error) {
 		if err != nil {
 			return nil, err
 		}
-		switch db.(type) {
-		case *cluster.Dumped, *ovsdb.Snapshot:
-		default:
+		if !held.Stays(db) {
 			load = nil // a server has other rows then
 		}
 		return held.New(first, load), nil

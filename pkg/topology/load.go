@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ovnctl/ovnctl/pkg/held"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
@@ -113,7 +114,7 @@ func readNodes(ctx context.Context, s Source, have []nodeData) (nodes []nodeData
 	errs := make([]error, len(more))
 	inParallel(len(more), readers, func(i int) {
 		again := func(ctx context.Context) (*vsTables, error) { return read[vsTables](ctx, databases[i]) }
-		if more[i].vs, errs[i] = again(ctx); stays(databases[i]) {
+		if more[i].vs, errs[i] = again(ctx); held.Stays(databases[i]) {
 			more[i].again = again
 		}
 	})

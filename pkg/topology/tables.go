@@ -78,12 +78,6 @@ type nodeData struct {
 	again func(context.Context) (*vsTables, error)
 }
 
-// stays reports whether a database says of itself that it has the same rows whenever it is read.
-func stays(r ovsdb.Reader) bool {
-	_, ok := r.(interface{ Stays() })
-	return ok
-}
-
 // slim returns what a Graph keeps of its nodes for WithNodes.
 func slim(nodes []nodeData) []nodeData {
 	out := slices.Clone(nodes)
