@@ -103,11 +103,13 @@ func findSwitchPort(d *snapshot.Deployment, name string) (f found[nb.LogicalSwit
 	return f, err
 }
 
-// noSuch is the error of a name that none of some rows has. It names those that are like it, else some of all.
+// noSuch is the error of a name that none of some rows has. It names all where they are few, else those that are like
+// it, else some of all.
 func noSuch(noun, name string, names []string) error {
+	const few = 5
 	slices.Sort(names)
 	names = slices.Compact(names)
-	if near := topology.NearestNames(name, names); len(near) > 0 {
+	if near := topology.NearestNames(name, names); len(names) > few && len(near) > 0 {
 		return fmt.Errorf("no %s %q\nhint: nearest: %s", noun, name, strings.Join(escape.Lines(near), ", "))
 	}
 	return fmt.Errorf("no %s %q; there are %s", noun, name, several(names))
