@@ -109,7 +109,7 @@ type logged []snapshot.LogLine
 
 // LogLines returns the lines of a daemon's log that contain one of some texts, in order. They stay when the host's log is forgotten.
 func LogLines(h *snapshot.Host, daemon string, texts ...string) ([]snapshot.LogLine, error) {
-	return snapshot.Derive(h, daemon+"\x00"+strings.Join(texts, "\x00"), func() (logged, error) {
+	return snapshot.Distil(h, daemon+"\x00"+strings.Join(texts, "\x00"), func() (logged, error) {
 		log, err := h.Log(daemon)
 		if err != nil {
 			return nil, err

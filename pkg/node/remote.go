@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"net/netip"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/ovnctl/ovnctl/pkg/held"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
@@ -40,7 +40,7 @@ type remote struct {
 	busy   gates
 
 	database, whole gathered // guarded by the gate "gather"
-	network         parsed[*Network]
+	network         parsed[Network]
 	chains          parsed[[]Chain]
 }
 
@@ -50,45 +50,33 @@ type gathered struct {
 	err   error
 }
 
-// parsed is what was made of some parts, of which the text is not kept then: with hundreds of nodes that is most of what is held.
+// parsed is what was made of some parts. The parts are kept, packed, and it is made of them again when it is asked for after it was collected:
+// with hundreds of nodes that is most of what would be held.
 type parsed[T any] struct {
-	value T
-	there bool // guarded by the gate of the same name as the first part
+	value *held.Value[T] // guarded by the gate of the same name as the first part
 }
 
-// get parses the parts, once.
-func (p *parsed[T]) get(ctx context.Context, r *remote, names []string, parse func() (T, error)) (T, error) {
-	leave, err := r.busy.enter(ctx, names[0])
+// get parses the parts, once while the value is in use.
+func (p *parsed[T]) get(ctx context.Context, r *remote, first string, parse func(ctx context.Context) (*T, error)) (*T, error) {
+	leave, err := r.busy.enter(ctx, first)
 	if err != nil {
-		return p.value, r.fail(err)
+		return nil, r.fail(err)
 	}
 	defer leave()
-	if p.there {
-		return p.value, nil
-	}
-	value, err := parse()
-	if err == nil {
-		p.value, p.there = value, true
-		r.forget(ctx, names)
-	}
-	return value, err
-}
-
-// forget drops parts that nobody needs as text any more.
-func (r *remote) forget(ctx context.Context, names []string) {
-	leave, err := r.busy.enter(ctx, "gather")
-	if err != nil {
-		return // they stay
-	}
-	defer leave()
-	left := map[string]part{} // others may be reading the old one
-	for name, p := range r.whole.parts {
-		if !slices.Contains(names, name) {
-			left[name] = p
+	if p.value == nil {
+		value, err := parse(ctx)
+		if err != nil {
+			return nil, err
 		}
+		whenever := context.WithoutCancel(ctx) // the parts are there
+		p.value = held.New(value, func() (*T, error) { return parse(whenever) })
+		return value, nil
 	}
-	r.whole.parts = left
+	return p.value.Get()
 }
+
+// Stays says that the network is the same whenever it is asked for, as [held.Stays] asks.
+func (r *remote) Stays() {}
 
 // hostnamePattern ensures that a hostname, which comes from a database, is only a name and not, say, an option.
 var hostnamePattern = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)
@@ -147,6 +135,7 @@ part ` + databasePart + ` ${S}ovsdb-client -t "$SECONDS_EACH" dump -f json "unix
 const (
 	databasePart = "conf"
 	networkPart  = "addr" // the first of what the script has of the network
+	firewallPart = "nft"  // and of the packet filter
 )
 
 // networkParts read what a namespace has of a network.
@@ -162,19 +151,13 @@ part associations ip xfrm state list nokeys
 part tc tc -j qdisc
 `
 
-// networkNames are the parts of which a host's network is made.
-var networkNames = []string{networkPart, "route4", "route6", "rule4", "rule6", "neigh", "policies", "associations", "tc", "sysctl"}
-
-// firewallNames are the parts of a host's packet filter.
-var firewallNames = []string{"nft", "legacy-ip", "legacy-ip6"}
-
 // firewallParts read a namespace's packet filter, by nftables and by the old iptables, whose rules nft cannot see.
 const firewallParts = `
 legacy() { # legacy NAMES-FILE SAVE-COMMAND
 	[ -e "$1" ] && read -r t <"$1" || return 0
 	exec "$2" -c
 }
-part nft nft -a list ruleset
+part ` + firewallPart + ` nft -a list ruleset
 part legacy-ip legacy /proc/net/ip_tables_names iptables-legacy-save
 part legacy-ip6 legacy /proc/net/ip6_tables_names ip6tables-legacy-save
 `
@@ -349,7 +332,7 @@ func askDump(bridge string, kind DumpKind) question {
 }
 
 func (r *remote) Network(ctx context.Context) (*Network, error) {
-	return r.network.get(ctx, r, networkNames, func() (*Network, error) {
+	return r.network.get(ctx, r, networkPart, func(ctx context.Context) (*Network, error) {
 		n, err := parseNetwork(func(name string) ([]byte, error) { return r.part(ctx, name, "ip") })
 		if err != nil {
 			return nil, err
@@ -462,14 +445,19 @@ func answeredErrno(text string) syscall.Errno {
 }
 
 func (r *remote) Firewall(ctx context.Context) ([]Chain, error) {
-	return r.chains.get(ctx, r, firewallNames, func() ([]Chain, error) {
-		return parseFirewall(func(name, program string) ([]byte, error) { return r.part(ctx, name, program) })
+	chains, err := r.chains.get(ctx, r, firewallPart, func(ctx context.Context) (*[]Chain, error) {
+		chains, err := parseFirewall(func(name, program string) ([]byte, error) { return r.part(ctx, name, program) })
+		return &chains, err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return *chains, nil
 }
 
 // parseFirewall builds a packet filter from its parts.
 func parseFirewall(get func(part, program string) ([]byte, error)) ([]Chain, error) {
-	out, err := get("nft", "nft")
+	out, err := get(firewallPart, "nft")
 	if err != nil {
 		return nil, fmt.Errorf("packet filter: %w", err)
 	}

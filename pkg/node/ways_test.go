@@ -3,12 +3,14 @@
 package node_test
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/ovnctl/ovnctl/pkg/held"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
@@ -175,6 +178,32 @@ func TestNetworkBothWays(t *testing.T) {
 	addr := node.Address{Link: "va", Prefix: netip.MustParsePrefix("10.99.0.1/24"), Peer: netip.MustParseAddr("10.99.0.2"), Scope: "global"}
 	if !slices.ContainsFunc(n.Addresses, func(a node.Address) bool { return cmp.Equal(a, addr, values) }) {
 		t.Errorf("no address %+v in %+v", addr, n.Addresses)
+	}
+}
+
+// What was read of a node stays as it was read, though the memory of it is freed and the kernel says something else since.
+func TestKeptAsText(t *testing.T) {
+	h := remote(t, "node1")
+	text := func() string {
+		n, err := h.Network(t.Context())
+		chains, err2 := h.Firewall(t.Context())
+		b, err3 := json.Marshal([]any{n, chains})
+		if err := errors.Join(err, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	before := text()
+	furnish(t)
+	if strings.Contains(before, "ovnctl-test") || !strings.Contains(before, "genev_sys") && !strings.Contains(before, "br-int") {
+		t.Fatalf("read before: %.500s", before)
+	}
+	runtime.GC()
+	if after := text(); after != before {
+		t.Errorf("(-first +after it was freed):\n%s", cmp.Diff(before, after))
+	}
+	if !held.Stays(h) {
+		t.Error("it does not say so")
 	}
 }
 

@@ -82,7 +82,7 @@ type chassisName struct{ name, source string }
 // ChassisName returns the system-id of the host's ovn-controller, and its source: the command line, the file
 // system-id-override, or the database, in this order (ovn-controller(8)). Both are empty if not set.
 func (h *Host) ChassisName() (name, source string, err error) {
-	c, err := Derive(h, "", h.chassisName)
+	c, err := Distil(h, "", h.chassisName)
 	return c.name, c.source, err
 }
 

@@ -354,26 +354,24 @@ func (h *Host) Sysctl(name string) (string, error) {
 
 // ProtocolCounters returns the kernel's protocol counters by name, such as "Udp InCsumErrors" and "Udp6InCsumErrors".
 func (h *Host) ProtocolCounters() (map[string]int64, error) {
-	return Derive(h, "", func() (map[string]int64, error) {
-		b, err := h.File("/proc/net/snmp")
-		if err != nil {
-			return nil, err
-		}
-		counters := parseSNMP(string(b))
-		six, err := h.File("/proc/net/snmp6")
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // IPv6 may be disabled
-			return nil, err
-		}
-		for line := range strings.Lines(string(six)) {
-			f := strings.Fields(line)
-			if len(f) == 2 {
-				if n, err := strconv.ParseInt(f[1], 10, 64); err == nil {
-					counters[f[0]] = n
-				}
+	b, err := h.File("/proc/net/snmp")
+	if err != nil {
+		return nil, err
+	}
+	counters := parseSNMP(string(b))
+	six, err := h.File("/proc/net/snmp6")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // IPv6 may be disabled
+		return nil, err
+	}
+	for line := range strings.Lines(string(six)) {
+		f := strings.Fields(line)
+		if len(f) == 2 {
+			if n, err := strconv.ParseInt(f[1], 10, 64); err == nil {
+				counters[f[0]] = n
 			}
 		}
-		return counters, nil
-	})
+	}
+	return counters, nil
 }
 
 // parseSNMP parses pairs of lines: "Udp: InDatagrams …" and "Udp: 5 …".

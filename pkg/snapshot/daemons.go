@@ -116,7 +116,7 @@ func (d Daemon) Answering() []node.Daemon {
 // Daemons returns all programs with a control socket or pidfile in the run directories of Open vSwitch and OVN. If
 // one did not reply in the first sample, the second reuses the result: nobody waits for it twice.
 func (h *Host) Daemons() ([]node.Daemon, error) {
-	return Derive(h, "", func() ([]node.Daemon, error) {
+	return Distil(h, "", func() ([]node.Daemon, error) {
 		if h.before != nil {
 			all, err := h.before.Daemons()
 			if err == nil && slices.ContainsFunc(all, func(d node.Daemon) bool { return d.State == node.Hung }) {
@@ -131,7 +131,7 @@ func (h *Host) Daemons() ([]node.Daemon, error) {
 // "ovnsb_db", "ovn-ic". An error means that the source cannot tell; a daemon that does not run is no error. Meant
 // reports whether it should run.
 func (h *Host) Daemon(name string) (Daemon, error) {
-	return Derive(h, name, func() (Daemon, error) {
+	return Distil(h, name, func() (Daemon, error) {
 		all, err := h.Daemons()
 		if errors.Is(err, node.ErrUnavailable) {
 			return h.savedDaemon(name, err)
@@ -169,7 +169,7 @@ func (h *Host) savedDaemon(name string, why error) (Daemon, error) {
 // Meant returns the reasons why a host is meant to run a daemon; none: it is not. It does not report whether it runs.
 // The error is for what could not be read, if no other reason was found.
 func (h *Host) Meant(daemon string) ([]string, error) {
-	return Derive(h, daemon, func() ([]string, error) {
+	return Distil(h, daemon, func() ([]string, error) {
 		var why []string
 		var errs []error
 		all, err := h.Daemons()

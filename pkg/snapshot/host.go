@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -45,7 +44,7 @@ func (h *Host) Node() node.Host { return h.node.Host }
 
 // OVSDB returns the host's Open_vSwitch database itself.
 func (h *Host) OVSDB() (ovsdb.Reader, error) {
-	return Derive(h, "", func() (ovsdb.Reader, error) {
+	return Distil(h, "", func() (ovsdb.Reader, error) {
 		if h.central {
 			return nil, fmt.Errorf("%s: %w", h.Name, ErrNoSwitch)
 		}
@@ -86,7 +85,21 @@ func (h *Host) Switch() (*Switch, error) {
 
 // Network returns the kernel's view of the host.
 func (h *Host) Network() (*node.Network, error) {
-	return read(&h.memo, question{what: "network"}, func() (*node.Network, error) { return h.node.Host.Network(h.d.ctx) })
+	network, err := read(&h.memo, question{what: "network"}, func() (*held.Value[node.Network], error) {
+		load := func() (*node.Network, error) { return h.node.Host.Network(h.d.ctx) }
+		first, err := load()
+		if err != nil {
+			return nil, err
+		}
+		if !held.Stays(h.node.Host) {
+			load = nil // the kernel has another one then
+		}
+		return held.New(first, load), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return network.Get()
 }
 
 // Pod reads the network namespace at the other end of a veth.
@@ -118,15 +131,15 @@ func (h *Host) PlainFlows(bridge string) ([]openflow.FlowEntry, error) {
 	})
 }
 
-// Forget drops what of a host is large and seldom asked for again: its flows, files and logs, and the networks of its pods. With hundreds of
-// hosts that is most of what is held. Who asks again reads again.
+// Forget drops what of a host is large and seldom asked for again: its flows, files and logs, the networks of its pods, and what is derived. With
+// hundreds of hosts that is most of what is held. Who asks again reads again, but for what is distilled.
 func (h *Host) Forget() {
 	h.memo.forget(func(key any) bool {
 		switch k := key.(type) {
 		case question:
 			return slices.Contains([]string{"dump", "file", "log", "pod"}, k.what) || strings.HasPrefix(k.about, plainFlows)
 		case derived:
-			return k.typ == reflect.TypeFor[[]openflow.FlowEntry]() || k.typ == reflect.TypeFor[[]LogLine]()
+			return !k.stays
 		}
 		return false
 	})
@@ -189,7 +202,7 @@ func (h *Host) OptionalFile(path string) ([]byte, error) {
 
 // Dirs returns the directories of the host's daemons, as paths on the host.
 func (h *Host) Dirs() node.Dirs {
-	d, _ := Derive(h, "", func() (node.Dirs, error) { return h.node.Host.Dirs(h.d.ctx) })
+	d, _ := Distil(h, "", func() (node.Dirs, error) { return h.node.Host.Dirs(h.d.ctx) })
 	return d
 }
 

@@ -76,7 +76,7 @@ var ErrNoInterconnect = errors.New("no database of OVN interconnect is configure
 
 // Interconnect reads the databases that zones share, at the addresses of the host's ovn-ic.
 func (h *Host) Interconnect() (*Interconnect, error) {
-	return Derive(h, "", func() (*Interconnect, error) {
+	return Distil(h, "", func() (*Interconnect, error) {
 		if !h.Local {
 			return nil, ErrNoInterconnect
 		}

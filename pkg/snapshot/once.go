@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"cmp"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -54,7 +53,13 @@ func read[T any](o *once, q question, ask func() (T, error)) (T, error) {
 func (o *once) forget(which func(key any) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	maps.DeleteFunc(o.done, func(key, _ any) bool { return which(key) })
+	left := map[any]any{} // a map keeps the room of what was in it
+	for key, get := range o.done {
+		if !which(key) {
+			left[key] = get
+		}
+	}
+	o.done = left
 }
 
 func (o *once) timed(r Read) {
@@ -72,12 +77,18 @@ func (h *Host) memory() *once       { return &h.memo }
 
 // Derive caches a value derived from other reads: one per type and subject.
 func Derive[T any](of Memory, about string, from func() (T, error)) (T, error) {
-	return remember(of.memory(), derived{reflect.TypeFor[T](), about}, from)
+	return remember(of.memory(), derived{typ: reflect.TypeFor[T](), about: about}, from)
+}
+
+// Distil is [Derive] for what is small and made of what [Host.Forget] drops, or of what is asked of a source for it alone: it stays.
+func Distil[T any](of Memory, about string, from func() (T, error)) (T, error) {
+	return remember(of.memory(), derived{reflect.TypeFor[T](), about, true}, from)
 }
 
 type derived struct {
 	typ   reflect.Type
 	about string
+	stays bool // distilled
 }
 
 // A Read is one question to a source, and how long the reply took.

@@ -35,7 +35,7 @@ var servers = []Server{
 // Servers returns the servers that the host has: they reply, or their file exists. A host that only uses the
 // databases has none.
 func (h *Host) Servers() ([]Server, error) {
-	return Derive(h, "", func() ([]Server, error) {
+	return Distil(h, "", func() ([]Server, error) {
 		var found []Server
 		for _, s := range servers {
 			d, err := h.Daemon(s.Control)
@@ -161,7 +161,7 @@ var ErrStandalone = errors.New("no clustered database")
 // Member returns the cluster state of the host's server of a database. During an election members know no leader:
 // such a reply is retried for as long as an election takes.
 func (h *Host) Member(database string) (*Member, error) {
-	return Derive(h, database, func() (*Member, error) {
+	return Distil(h, database, func() (*Member, error) {
 		at := slices.IndexFunc(servers, func(s Server) bool { return s.Database == database })
 		if at < 0 {
 			return nil, fmt.Errorf("no server of %s found", database)
@@ -348,7 +348,7 @@ func (h *Host) SnapshotSize(s Server) int64 {
 
 // FileSize returns the size of a file below the host's root. One of more than 16 MiB is measured where possible.
 func (h *Host) FileSize(path string) (int64, error) {
-	return Derive(h, path, func() (int64, error) {
+	return Distil(h, path, func() (int64, error) {
 		if s, ok := h.node.Host.(interface {
 			FileSize(context.Context, string) (int64, error)
 		}); ok {

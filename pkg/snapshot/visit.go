@@ -20,8 +20,10 @@ func (d *Deployment) Visit(visit func(*Host), tell func(h *Host, reached bool)) 
 		h := d.Hosts[i]
 		if reached[i] = h.Local || h.answers(); reached[i] {
 			rows, _ := h.Switch()
+			network, _ := h.Network()
 			visit(h)
 			runtime.KeepAlive(rows) // else it is read again and again
+			runtime.KeepAlive(network)
 		}
 		if tell != nil {
 			telling.Lock()
@@ -42,6 +44,9 @@ func (d *Deployment) Visit(visit func(*Host), tell func(h *Host, reached bool)) 
 	d.cluster.Drop(silent...)
 	d.Problems = d.cluster.Problems
 }
+
+// InTurn reports whether the hosts are more than are read side by side.
+func (d *Deployment) InTurn() bool { return len(d.Hosts) > d.parallel }
 
 // SideBySide calls f with each number below n, at most Options.Parallel at a time.
 func (d *Deployment) SideBySide(n int, f func(int)) {

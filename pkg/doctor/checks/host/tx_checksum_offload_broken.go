@@ -22,7 +22,7 @@ Ping works, TCP and UDP do not: the sender leaves checksums to a device that doe
 fill them in.`,
 	Sample: 3 * time.Second,
 	Run: func(p *doctor.Pass) {
-		anyWrong := func(c map[string]uint64) bool { return len(c) > 0 }
+		anyWrong := func(c wrongCounts) bool { return len(c) > 0 }
 		for _, s := range doctor.TakeSamples(p, readChecksums, anyWrong) {
 			if s.Both {
 				wrongChecksums(p, s)
@@ -34,7 +34,7 @@ fill them in.`,
 // fewWrong is so few in some seconds that a bad cable explains them.
 const fewWrong = 1
 
-func wrongChecksums(p *doctor.Pass, s doctor.Samples[map[string]uint64]) {
+func wrongChecksums(p *doctor.Pass, s doctor.Samples[wrongCounts]) {
 	var evidence []doctor.Evidence
 	for _, name := range slices.Sorted(maps.Keys(s.Second)) {
 		if first, second := s.First[name], s.Second[name]; doctor.Increase(first, second) > fewWrong {
@@ -65,29 +65,33 @@ func wrongChecksums(p *doctor.Pass, s doctor.Samples[map[string]uint64]) {
 	p.Report(f)
 }
 
-// readChecksums returns the nonzero counters of bad checksums: the kernel's for packets to the host, ovs-vswitchd's for
-// those tracked by a userspace datapath.
-func readChecksums(h *snapshot.Host) (map[string]uint64, error) {
-	wrong := map[string]uint64{}
-	kernel, err := h.ProtocolCounters()
-	if err != nil {
-		return nil, err
-	}
-	for name, n := range kernel {
-		if strings.HasSuffix(name, "InCsumErrors") && n > 0 && !strings.HasPrefix(name, "Icmp") {
-			wrong["/proc/net/snmp "+name] = uint64(n)
+// wrongCounts are the nonzero counters of bad checksums, by name.
+type wrongCounts map[string]uint64
+
+// readChecksums returns those of a host: the kernel's for packets to it, ovs-vswitchd's for those tracked by a userspace datapath.
+func readChecksums(h *snapshot.Host) (wrongCounts, error) {
+	return snapshot.Distil(h, "", func() (wrongCounts, error) {
+		wrong := wrongCounts{}
+		kernel, err := h.ProtocolCounters()
+		if err != nil {
+			return nil, err
 		}
-	}
-	counters, err := h.Coverage("ovs-vswitchd")
-	if err != nil && !errors.Is(err, snapshot.ErrNotRunning) {
-		return nil, err
-	}
-	for _, name := range []string{"conntrack_l4csum_err", "conntrack_l3csum_err"} {
-		if n := counters[name]; n > 0 {
-			wrong["coverage "+name] = n
+		for name, n := range kernel {
+			if strings.HasSuffix(name, "InCsumErrors") && n > 0 && !strings.HasPrefix(name, "Icmp") {
+				wrong["/proc/net/snmp "+name] = uint64(n)
+			}
 		}
-	}
-	return wrong, nil
+		counters, err := h.Coverage("ovs-vswitchd")
+		if err != nil && !errors.Is(err, snapshot.ErrNotRunning) {
+			return nil, err
+		}
+		for _, name := range []string{"conntrack_l4csum_err", "conntrack_l3csum_err"} {
+			if n := counters[name]; n > 0 {
+				wrong["coverage "+name] = n
+			}
+		}
+		return wrong, nil
+	})
 }
 
 // offloading returns Open vSwitch's kernel tunnel devices that leave checksums to the NIC.
