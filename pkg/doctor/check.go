@@ -26,6 +26,10 @@ type Check struct {
 	Settle bool
 	// Begin starts the slowest reads of Run before any check runs, without waiting; may be nil.
 	Begin func(*snapshot.Deployment)
+	// Ground: it follows packets beneath OVN by [GroundOf], which reads all hosts: that begins before any check runs.
+	Ground bool
+	// Flows: Host reads the flow table of the integration bridge, which is the largest thing that a host has.
+	Flows bool
 	// Host judges one host by that host and the databases alone, and is called for each: [Gather] calls it as it reads the
 	// host. For what it reports it may look at others. May be nil.
 	Host func(*Pass, *snapshot.Host)

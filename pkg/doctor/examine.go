@@ -62,6 +62,9 @@ func begin(d *snapshot.Deployment, checks []*Check) {
 			c.Begin(d)
 		}
 	}
+	if needGround(d, checks) {
+		go func() { _, _ = GroundOf(d) }()
+	}
 }
 
 // run has the check judge hosts and the rest. A check that fails has an unknown result, and the others go on.

@@ -1,26 +1,41 @@
 package doctor
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
-// A Gathering has the hosts that checks are done with. Nil has none.
+// A Gathering has what checks found out about hosts one by one, and the hosts that they are not done with. With nil they are done with none.
 type Gathering struct {
 	mu   sync.Mutex
-	done map[*Check]map[*snapshot.Host]outcome
+	left map[*Check]map[*snapshot.Host]bool
+	done map[*Check]outcome // of the other hosts together
 }
 
 // Gather reads what checks ask of the hosts, many hosts side by side. Where a check finds nothing on a host it need not look at it again, and where
 // none does the host forgets what is large: that of many hosts would fill the memory. Hosts that cannot be reached are left out. It tells each host
 // that is done, one at a time; tell may be nil.
 func Gather(d *snapshot.Deployment, checks []*Check, tell func(h *snapshot.Host, reached bool)) *Gathering {
-	g := &Gathering{done: map[*Check]map[*snapshot.Host]outcome{}}
+	g := &Gathering{left: map[*Check]map[*snapshot.Host]bool{}, done: map[*Check]outcome{}}
+	if d.InTurn() && needGround(d, checks) {
+		_, _ = GroundOf(d) // else the first hosts wait for all, with their flows in memory
+	}
+	inOrder := slices.Clone(checks)
+	slices.SortStableFunc(inOrder, func(x, y *Check) int { // a host has its flows in memory for a short while
+		switch {
+		case x.Flows == y.Flows:
+			return 0
+		case x.Flows:
+			return 1
+		}
+		return -1
+	})
 	d.Visit(func(h *snapshot.Host) {
 		one, alone := d.OneHost(h), d.Alone(h)
 		allClean := true
-		for _, c := range checks {
+		for _, c := range inOrder {
 			if c.Host != nil && !g.keep(one, c, h) {
 				allClean = false
 			}
@@ -36,16 +51,18 @@ func Gather(d *snapshot.Deployment, checks []*Check, tell func(h *snapshot.Host,
 // keep has a check judge a host, and notes that it is done with it unless it found something: that may take another look, and the other hosts.
 func (g *Gathering) keep(d *snapshot.Deployment, c *Check, h *snapshot.Host) (done bool) {
 	j, err := onHost(d, c, h)
-	if err != nil || !j.clean() {
-		return false
-	}
+	done = err == nil && j.clean()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.done[c] == nil {
-		g.done[c] = map[*snapshot.Host]outcome{}
+	switch {
+	case done:
+		g.done[c] = g.done[c].and(j.outcome)
+	case g.left[c] == nil:
+		g.left[c] = map[*snapshot.Host]bool{h: true}
+	default:
+		g.left[c][h] = true
 	}
-	g.done[c][h] = j.outcome
-	return true
+	return done
 }
 
 // rest returns the hosts that a check is not done with, and the outcome of those that it is.
@@ -54,13 +71,11 @@ func (g *Gathering) rest(d *snapshot.Deployment, c *Check) (left []*snapshot.Hos
 		return d.Hosts, done
 	}
 	for _, h := range d.Hosts {
-		if before, ok := g.done[c][h]; ok {
-			done = done.and(before)
-		} else {
+		if g.left[c][h] {
 			left = append(left, h)
 		}
 	}
-	return left, done
+	return left, g.done[c]
 }
 
 // gatherAgain is Gather for what one check judges beside the hosts, on hosts that were reached before.
@@ -76,9 +91,9 @@ func gatherAgain(d *snapshot.Deployment, c *Check) {
 	})
 }
 
-// rehearse runs what a check judges beside the hosts, for what it reads alone. What has a Begin reads by that.
+// rehearse runs what a check judges beside the hosts, for what it reads alone. What has a Begin reads by that, or by the Ground.
 func rehearse(d *snapshot.Deployment, c *Check) {
-	if c.Run != nil && c.Begin == nil {
+	if c.Run != nil && c.Begin == nil && !c.Ground {
 		_ = guarded(func() { c.Run(&Pass{Deployment: d, Check: c}) }) // Examine reports a check that fails
 	}
 }

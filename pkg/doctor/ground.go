@@ -33,11 +33,10 @@ func GroundOf(d *snapshot.Deployment) (*trace.Ground, error) {
 	return g.Beside(), nil
 }
 
-// BeginGround is the Begin of checks that need it.
-func BeginGround(d *snapshot.Deployment) {
-	if slices.ContainsFunc(d.Hosts, func(h *snapshot.Host) bool { return !h.Central() && h.SystemID != "" }) {
-		go func() { _, _ = GroundOf(d) }()
-	}
+// needGround reports whether one of the checks follows packets, and there is a host from which.
+func needGround(d *snapshot.Deployment, checks []*Check) bool {
+	return slices.ContainsFunc(checks, func(c *Check) bool { return c.Ground }) &&
+		slices.ContainsFunc(d.Hosts, func(h *snapshot.Host) bool { return !h.Central() && h.SystemID != "" })
 }
 
 // readNode reads what packets cannot be followed without. Its errors come again where they matter.

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"errors"
 	"iter"
 
@@ -28,9 +27,13 @@ type outcome struct {
 	nowhere  string // why it does not apply to another
 }
 
-// and returns the outcome of both.
+// and returns the outcome of both, whichever is first.
 func (o outcome) and(other outcome) outcome {
-	return outcome{o.noSwitch || other.noSwitch, o.noOVN || other.noOVN, o.applied || other.applied, cmp.Or(o.nowhere, other.nowhere)}
+	nowhere := o.nowhere
+	if nowhere == "" || other.nowhere != "" && other.nowhere < nowhere {
+		nowhere = other.nowhere
+	}
+	return outcome{o.noSwitch || other.noSwitch, o.noOVN || other.noOVN, o.applied || other.applied, nowhere}
 }
 
 // Applies notes whether the check applies to a host. If it applies to none and finds nothing, it is skipped with reason why.

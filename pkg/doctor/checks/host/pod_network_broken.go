@@ -24,6 +24,7 @@ contradicts its logical port: a permanent neighbour entry with a wrong MAC addre
 neighbours of pods on other nodes, a route that refuses another pod, a packet filter that drops everything.`,
 	Causes: []string{"vswitchd-not-running", "pod-veth-vanished", "port-no-such-device", "pod-address-mismatch", "duplicate-iface-id-local", "port-flapping-two-chassis", "integration-bridge-empty"},
 	Settle: true,
+	Ground: true,
 	Host: func(p *doctor.Pass, h *snapshot.Host) {
 		looked, ok := doctor.Need(p, doctor.NodeObject(h.Name), func() (podsLooked, error) { return lookAtPods(h) })
 		if !ok {

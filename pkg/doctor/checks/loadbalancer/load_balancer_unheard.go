@@ -24,7 +24,7 @@ All backends of a virtual IP are in pods that can be looked into, and in none of
 on the backend's port: connections are reset.`,
 	Causes: []string{"pod-address-mismatch", "pod-network-broken", "lb-on-wrong-switch", "lb-health-check-dead"},
 	Settle: true, // a container starts
-	Begin:  doctor.BeginGround,
+	Ground: true,
 	Run: func(p *doctor.Pass) {
 		nodes := facts.Switching(p.Deployment)
 		if len(nodes) == 0 { // before the topology is read for it

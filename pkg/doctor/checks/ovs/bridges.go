@@ -91,6 +91,7 @@ is connected and caught up, and --wait=hv succeeds. Only its restart installs th
 		"uplink-not-in-bridge", "bridge-ip-lost-after-reboot", "bridge-link-down", "ip-on-enslaved-nic", "db-not-listening-tcp", "raft-no-quorum",
 		"tls-cert-expired-or-wrong-ca", "db-disk-full-or-corrupt", "clients-refuse-rebuilt-db", "controller-misdirected"},
 	Settle: true,
+	Flows:  true,
 	Host:   doctor.OnChassis(emptyBridge),
 }
 

@@ -49,6 +49,7 @@ UUID of its row.`,
 			go func() { _, _ = z.LikelyFlows(h.SystemID) }()
 		}
 	},
+	Flows: true,
 	Host: doctor.OnChassis(func(p *doctor.Pass, c *doctor.Chassis) {
 		if first := drifted(p, c); len(first) > 0 {
 			lastingDrift(p, c, first)

@@ -27,7 +27,7 @@ and in again on the other node.`,
 		"conf-db-lost-or-corrupt", "dpdk-not-initialised",
 	},
 	CausesOn: []doctor.Kind{{Check: "host-path-astray", Reason: "neighbour"}}, // a switch in the kernel sends by the host's entries
-	Begin:    doctor.BeginGround,
+	Ground:   true,
 	Settle:   true, // a bond or a spanning tree takes a while, and so does a new neighbour
 	Run:      tunnelPaths,
 }
