@@ -39,40 +39,14 @@ type remote struct {
 	ahead  aheads
 	busy   gates
 
-	database, whole gathered // guarded by the gate "gather"
-	network         parsed[Network]
-	chains          parsed[[]Chain]
+	database, whole gathered             // guarded by the gate "gather"
+	network         *held.Value[Network] // guarded by the gate "network"
 }
 
 // gathered is what one script has read.
 type gathered struct {
 	parts map[string]part
 	err   error
-}
-
-// parsed is what was made of some parts. The parts are kept, packed, and it is made of them again when it is asked for after it was collected:
-// with hundreds of nodes that is most of what would be held.
-type parsed[T any] struct {
-	value *held.Value[T] // guarded by the gate of the same name as the first part
-}
-
-// get parses the parts, once while the value is in use.
-func (p *parsed[T]) get(ctx context.Context, r *remote, first string, parse func(ctx context.Context) (*T, error)) (*T, error) {
-	leave, err := r.busy.enter(ctx, first)
-	if err != nil {
-		return nil, r.fail(err)
-	}
-	defer leave()
-	if p.value == nil {
-		value, err := parse(ctx)
-		if err != nil {
-			return nil, err
-		}
-		whenever := context.WithoutCancel(ctx) // the parts are there
-		p.value = held.New(value, func() (*T, error) { return parse(whenever) })
-		return value, nil
-	}
-	return p.value.Get()
 }
 
 // Stays says that the network is the same whenever it is asked for, as [held.Stays] asks.
@@ -135,7 +109,6 @@ part ` + databasePart + ` ${S}ovsdb-client -t "$SECONDS_EACH" dump -f json "unix
 const (
 	databasePart = "conf"
 	networkPart  = "addr" // the first of what the script has of the network
-	firewallPart = "nft"  // and of the packet filter
 )
 
 // networkParts read what a namespace has of a network.
@@ -157,7 +130,7 @@ legacy() { # legacy NAMES-FILE SAVE-COMMAND
 	[ -e "$1" ] && read -r t <"$1" || return 0
 	exec "$2" -c
 }
-part ` + firewallPart + ` nft -a list ruleset
+part nft nft -a list ruleset
 part legacy-ip legacy /proc/net/ip_tables_names iptables-legacy-save
 part legacy-ip6 legacy /proc/net/ip6_tables_names ip6tables-legacy-save
 `
@@ -331,19 +304,36 @@ func askDump(bridge string, kind DumpKind) question {
 	return question{daemons: fmt.Sprintf("part dump ${S}ovs-ofctl -t \"$SECONDS_EACH\" %s \"unix:$ovs/\"%s\n", strings.Join(args[:len(args)-1], " "), shellQuote(bridge+".mgmt"))}
 }
 
+// Network is parsed once while it is in use. Its text is kept, packed, and parsed again when it is asked for after that: with hundreds of nodes it
+// is most of what would be held.
 func (r *remote) Network(ctx context.Context) (*Network, error) {
-	return r.network.get(ctx, r, networkPart, func(ctx context.Context) (*Network, error) {
-		n, err := parseNetwork(func(name string) ([]byte, error) { return r.part(ctx, name, "ip") })
-		if err != nil {
-			return nil, err
-		}
-		out, err := r.part(ctx, "sysctl", "sh")
-		if err != nil {
-			return nil, err
-		}
-		n.Sysctl = sysctlsOf(out)
-		return n, nil
-	})
+	leave, err := r.busy.enter(ctx, "network")
+	if err != nil {
+		return nil, r.fail(err)
+	}
+	defer leave()
+	if r.network != nil {
+		return r.network.Get()
+	}
+	n, err := r.parseNetwork(ctx)
+	if err == nil {
+		whenever := context.WithoutCancel(ctx) // the text is there
+		r.network = held.New(n, func() (*Network, error) { return r.parseNetwork(whenever) })
+	}
+	return n, err
+}
+
+func (r *remote) parseNetwork(ctx context.Context) (*Network, error) {
+	n, err := parseNetwork(func(name string) ([]byte, error) { return r.part(ctx, name, "ip") })
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.part(ctx, "sysctl", "sh")
+	if err != nil {
+		return nil, err
+	}
+	n.Sysctl = sysctlsOf(out)
+	return n, nil
 }
 
 // sysctlsOf parses lines of grep -H, PATH:VALUE.
@@ -445,19 +435,12 @@ func answeredErrno(text string) syscall.Errno {
 }
 
 func (r *remote) Firewall(ctx context.Context) ([]Chain, error) {
-	chains, err := r.chains.get(ctx, r, firewallPart, func(ctx context.Context) (*[]Chain, error) {
-		chains, err := parseFirewall(func(name, program string) ([]byte, error) { return r.part(ctx, name, program) })
-		return &chains, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return *chains, nil
+	return parseFirewall(func(name, program string) ([]byte, error) { return r.part(ctx, name, program) })
 }
 
 // parseFirewall builds a packet filter from its parts.
 func parseFirewall(get func(part, program string) ([]byte, error)) ([]Chain, error) {
-	out, err := get(firewallPart, "nft")
+	out, err := get("nft", "nft")
 	if err != nil {
 		return nil, fmt.Errorf("packet filter: %w", err)
 	}

@@ -131,13 +131,13 @@ func (h *Host) PlainFlows(bridge string) ([]openflow.FlowEntry, error) {
 	})
 }
 
-// Forget drops what of a host is large and seldom asked for again: its flows, files and logs, the networks of its pods, and what is derived. With
+// Forget drops what of a host is large and seldom asked for again: its flows, files, logs and packet filter, the networks of its pods, and what is derived. With
 // hundreds of hosts that is most of what is held. Who asks again reads again, but for what is distilled.
 func (h *Host) Forget() {
 	h.memo.forget(func(key any) bool {
 		switch k := key.(type) {
 		case question:
-			return slices.Contains([]string{"dump", "file", "log", "pod"}, k.what) || strings.HasPrefix(k.about, plainFlows)
+			return slices.Contains([]string{"dump", "file", "log", "firewall", "pod"}, k.what) || strings.HasPrefix(k.about, plainFlows)
 		case derived:
 			return !k.stays
 		}
