@@ -272,7 +272,7 @@ func (o *operator) text() io.Writer {
 
 // ShowPlan shows the plan of a call.
 func (o *operator) ShowPlan(c *fixes.Call, p *fixes.PlanSummary) error {
-	return render.Plan(o.text(), o.style(o.stdout), c, p)
+	return render.Plan(o.text(), o.style(o.stdout), c, p, o.undoCommand())
 }
 
 // ShowUndo shows what undoing a run does.
@@ -282,11 +282,16 @@ func (o *operator) ShowUndo(r *fixes.Run, p *fixes.PlanSummary) error {
 
 // ShowOutcome shows the outcome of a repair.
 func (o *operator) ShowOutcome(out fixes.Outcome) error {
+	return render.Outcome(o.text(), o.style(o.stdout), out, o.undoCommand())
+}
+
+// undoCommand undoes the last run. It reads the same databases and nodes.
+func (o *operator) undoCommand() string {
 	undo := "ovnctl fix undo"
 	if o.afar != "" {
-		undo = o.withSource(undo + " --node " + fixes.Word(o.afar))
+		undo += " --node " + fixes.Word(o.afar)
 	}
-	return render.Outcome(o.text(), o.style(o.stdout), out, undo)
+	return o.withSource(undo)
 }
 
 // Progress shows the progress of a run on a terminal.

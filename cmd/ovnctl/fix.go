@@ -372,7 +372,7 @@ func (o *fixOptions) undo(ctx context.Context, args []string) (err error) {
 	if since := l.Journal.Since(run); since != "" && id == 0 {
 		older := fmt.Sprintf("the last fix, %s, and changed nothing that is left; the last one in place is run %d, %s", since, run.ID, run.Title)
 		if o.yes {
-			return usageError{fmt.Errorf("%s\nhint: ovnctl fix undo %d --yes undoes that one", older, run.ID)}
+			return usageError{fmt.Errorf("%s\nhint: %s undoes that one", older, o.withSource(fmt.Sprintf("ovnctl fix undo %d --yes", run.ID)))}
 		}
 		question = strings.ToUpper(older[:1]) + older[1:] + ". Undo that one?"
 	}

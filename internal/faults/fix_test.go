@@ -102,7 +102,7 @@ func (m *matrix) undoings() {
 	id := strconv.Itoa(m.runs()[len(m.runs())-1].ID)
 	m.says(4, "is enabled", "fix", "enable-port", "shop_web-2", "--yes")
 	m.says(2, "the last fix, enable-port shop_web-2, was refused", undo...)
-	m.says(2, "ovnctl fix undo "+id+" --yes", undo...)
+	m.says(2, "fix undo "+id+" --yes", undo...)
 	if out := m.sh("central", "ovn-nbctl get logical_switch_port shop_web-1 enabled"); out != "true" {
 		m.Errorf("undo after a refused fix took back the older one: enabled=%s", out)
 	}

@@ -18,8 +18,8 @@ const (
 	widestDiff  = 400
 )
 
-// Plan writes a plan as text.
-func Plan(w io.Writer, s Style, c *fixes.Call, p *fixes.PlanSummary) error {
+// Plan writes a plan as text. undo is the command that undoes it.
+func Plan(w io.Writer, s Style, c *fixes.Call, p *fixes.PlanSummary, undo string) error {
 	out := &doctorPrinter{tracePrinter: tracePrinter{style: s}}
 	where := ""
 	if p.Host != "" {
@@ -52,7 +52,7 @@ func Plan(w io.Writer, s Style, c *fixes.Call, p *fixes.PlanSummary) error {
 			out.put(5, 7, Span{"cannot be undone: ", Warn}, Span{Text: step.OneWay})
 		}
 	}
-	out.labelled("risk", Span{string(c.Risk), riskLook(c.Risk)}, Span{Text: undoWords(p)})
+	out.labelled("risk", Span{string(c.Risk), riskLook(c.Risk)}, Span{Text: undoWords(p, undo)})
 	out.sentence("touches", p.Touches)
 	for _, text := range p.Warnings {
 		out.labelled("note", Span{text, Warn})
@@ -73,7 +73,7 @@ func riskLook(r fixes.Risk) Look {
 	return Good
 }
 
-func undoWords(p *fixes.PlanSummary) string {
+func undoWords(p *fixes.PlanSummary, undo string) string {
 	if p.NoUndo != "" {
 		return ", cannot be undone; " + p.NoUndo
 	}
@@ -82,7 +82,7 @@ func undoWords(p *fixes.PlanSummary) string {
 			return ", cannot be undone"
 		}
 	}
-	return ", can be undone: ovnctl fix undo"
+	return ", can be undone: " + undo
 }
 
 // Outcome writes the result of a repair as text. undo is the command that undoes a run, before its number.

@@ -57,7 +57,7 @@ func planText(t *testing.T, document []byte, width int) []byte {
 	var out bytes.Buffer
 	for _, f := range doc.Fixes {
 		style := render.Style{Width: width}
-		if err := render.Plan(&out, style, f.Call, f.Plan); err != nil {
+		if err := render.Plan(&out, style, f.Call, f.Plan, "ovnctl fix undo"); err != nil {
 			t.Fatal(err)
 		}
 		if err := render.Outcome(&out, style, f.Outcome, "ovnctl fix undo"); err != nil {
