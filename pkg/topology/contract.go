@@ -277,7 +277,8 @@ type Interface struct {
 	Options     map[string]string `json:"options,omitempty"`
 	ExternalIDs map[string]string `json:"externalIds,omitempty"`
 
-	status, bfd map[string]string
+	egress             string // the link that a tunnel's packets leave by
+	noCarrier, bfdDown bool   // of that link, and of the tunnel
 }
 
 // A Tunnel joins two chassis, or connects one node to remotes that its flows set. Name is "A B", the chassis in

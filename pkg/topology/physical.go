@@ -152,8 +152,9 @@ func newInterface(row vswitch.Interface) *Interface {
 		Error:       row.Error.Get(),
 		Options:     secret.Map(row.Options),
 		ExternalIDs: secret.Map(row.ExternalIDs),
-		status:      row.Status,
-		bfd:         row.BFDStatus,
+		egress:      row.Status["tunnel_egress_iface"],
+		noCarrier:   row.Status["tunnel_egress_iface_carrier"] == "down",
+		bfdDown:     row.BFDStatus["state"] == "down",
 	}
 }
 

@@ -55,7 +55,7 @@ func (g *Graph) tunnelPorts() []*tunnelPort {
 						Port: p.Name, OFPort: i.OFPort, Type: i.Type,
 						LocalIP: i.Options["local_ip"], RemoteIP: i.Options["remote_ip"],
 						Key: i.Options["key"], ChassisID: id,
-						Egress:    i.status["tunnel_egress_iface"],
+						Egress:    i.egress,
 						LinkState: i.LinkState, Error: i.Error,
 					},
 					iface: i, to: to,
@@ -171,9 +171,9 @@ func (p *tunnelPort) fault(b *Chassis) string {
 		return at + " could not be opened"
 	case p.LinkState == "down":
 		return at + ": link down"
-	case p.iface.status["tunnel_egress_iface_carrier"] == "down":
+	case p.iface.noCarrier:
 		return at + ": no carrier on " + p.Egress
-	case p.iface.bfd["state"] == "down":
+	case p.iface.bfdDown:
 		return at + ": BFD says down"
 	}
 	if p.RemoteIP == "flow" {
