@@ -179,7 +179,7 @@ func pods(g *topology.Graph) []Item {
 }
 
 func machines(g *topology.Graph) []Item {
-	return workloads(g, func(p *topology.Port) bool { return p.Pod == "" && p.Device != "" && p.Type == "" })
+	return workloads(g, func(p *topology.Port) bool { return p.Pod == "" && p.IsVM() && p.Type == "" })
 }
 
 func ports(g *topology.Graph) []Item { return each(g.Ports, port(g)) }

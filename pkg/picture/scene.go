@@ -435,7 +435,7 @@ func workloadWord(p *topology.Port) string {
 	switch {
 	case p.Pod != "":
 		return "pod"
-	case p.Device != "":
+	case p.IsVM():
 		return "VM"
 	}
 	return "port"

@@ -144,7 +144,7 @@ func portType(p *topology.Port) string {
 	switch {
 	case p.Pod != "":
 		return "pod"
-	case p.Device != "" && p.Type != "localport": // a localport serves metadata
+	case p.IsVM():
 		return "vm"
 	case p.Kind == topology.RouterPort && p.Type != "chassisredirect":
 		return "router port"

@@ -74,7 +74,7 @@ func (g *Graph) identifiers(kinds ...Kind) []string {
 			continue
 		}
 		out = append(append(out, p.UUID, p.Name), p.MACs...)
-		if p.isVM() {
+		if p.IsVM() {
 			out = append(out, p.Device)
 		}
 	}
@@ -154,7 +154,7 @@ func (g *Graph) Names(kinds ...Kind) []string {
 		case p.Pod != "" && is(KindPod):
 			seen[p.Pod] = true
 		case p.Kind == RouterPort && is(KindRPort),
-			p.Kind == SwitchPort && p.Pod == "" && (is(KindPort) || p.isVM() && is(KindVM)):
+			p.Kind == SwitchPort && p.Pod == "" && (is(KindPort) || p.IsVM() && is(KindVM)):
 			seen[cmp.Or(p.DisplayName, p.Name)] = true
 		}
 	}

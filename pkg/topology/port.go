@@ -163,9 +163,9 @@ func (p *Port) owner(ids map[string]string) {
 // defaultNetwork is the name of the network on which every pod of OVN-Kubernetes and Kube-OVN has a port.
 const defaultNetwork = "default"
 
-// isVM reports whether p is a virtual machine's: Neutron writes a device for the ports of routers and of its own
+// IsVM reports whether p is a virtual machine's: Neutron writes a device for the ports of routers and of its own
 // services, too.
-func (p *Port) isVM() bool {
+func (p *Port) IsVM() bool {
 	return p.Device != "" && p.Type != "router" && p.Type != "localport" && !strings.HasPrefix(p.ExternalIDs["neutron:device_owner"], "network:")
 }
 

@@ -431,7 +431,7 @@ func (r *resolver) ports(name string) []*Port {
 		}
 	}
 	for _, p := range r.Ports {
-		if p.Pod == name || p.DisplayName == name || p.Device == name && p.isVM() {
+		if p.Pod == name || p.DisplayName == name || p.Device == name && p.IsVM() {
 			out = append(out, p)
 		}
 	}
@@ -505,7 +505,7 @@ func (r *resolver) uuid(prefix string) {
 		return
 	}
 	for _, p := range r.Ports {
-		if hasPrefix(p.UUID, prefix) || hasPrefix(p.Binding, prefix) || hasPrefix(p.Name, prefix) || p.isVM() && hasPrefix(p.Device, prefix) {
+		if hasPrefix(p.UUID, prefix) || hasPrefix(p.Binding, prefix) || hasPrefix(p.Name, prefix) || p.IsVM() && hasPrefix(p.Device, prefix) {
 			r.add(r.port(p))
 		}
 	}
@@ -669,7 +669,7 @@ func (r *resolver) port(p *Port) Match {
 		if !r.isMain(p) {
 			m.Name += "@" + p.Network()
 		}
-	case p.isVM():
+	case p.IsVM():
 		m.Kind, m.Name = KindVM, "vm:"+p.Name
 	}
 	return m

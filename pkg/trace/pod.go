@@ -71,7 +71,7 @@ func workloadOf(p *topology.Port) journey.Workload {
 		return journey.Other
 	case p.Pod != "":
 		return journey.Pod
-	case p.Device != "":
+	case p.IsVM():
 		return journey.VM
 	}
 	return journey.Other
