@@ -150,6 +150,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		{"name", show("shop/wbe-1"), []string{`not found: shop/wbe-1`, "hint: nearest: ", "shop/web-1"}},
 		{"from", trace("shop/cleint", "shop/web-1"), []string{"not found: shop/cleint", "hint: nearest: shop/client"}},
+		{"like nothing", show("nobody"), []string{"not found: nobody", "hint: ovnctl --offline ", " get ports lists the names of ports"}},
 		{"to", trace("shop/client", "shop/wbe-1"), []string{"not found: shop/wbe-1", "shop/web-1"}},
 		{"address", show("10.9.9.9"), []string{"10.9.9.9: no port, service, chassis or NAT has this address"}},
 		{"ambiguous", []string{"--nb", twins, "topology", "show", "web"}, []string{"web: ", "blue/web", "green/web"}},

@@ -28,6 +28,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/record"
 	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
 
@@ -602,6 +603,9 @@ func (o *options) report(ctx context.Context, err error) int {
 		return int(v)
 	case ctx.Err() != nil:
 		err = errors.New("interrupted")
+	}
+	if name, ok := errors.AsType[*topology.NameError](err); ok && len(name.Matches) == 0 && !strings.Contains(err.Error(), "\nhint: ") {
+		err = fmt.Errorf("%w\nhint: %s lists the names of ports; get has the other kinds", err, o.withSource("ovnctl get ports"))
 	}
 	code := exitUnknown
 	var usage usageError
