@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/escape"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/nb"
@@ -219,9 +220,9 @@ func several(names []string) string {
 	case len(names) == 0:
 		return "none"
 	case len(names) > 20:
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:20], ", "), len(names)-20)
+		return fmt.Sprintf("%s and %d more", strings.Join(escape.Lines(names[:20]), ", "), len(names)-20)
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(escape.Lines(names), ", ")
 }
 
 func plural(n int, noun string) string {
