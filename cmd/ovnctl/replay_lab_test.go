@@ -403,7 +403,7 @@ func (d *replayed) checkDoctor(ctx context.Context, t *testing.T, node string) {
 	var found []string
 	for _, f := range doc.Findings {
 		if f.Result == doctor.Error || f.Result == doctor.Warning {
-			found = append(found, f.Check+" "+f.Object.Name+": "+f.Title)
+			found = append(found, fmt.Sprintf("%s %s: %s: %+v", f.Check, f.Object.Name, f.Title, f.Evidence))
 		}
 	}
 	if len(found) > 0 {
