@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -10,28 +9,33 @@ import (
 // A Gathering has what checks found out about hosts one by one, and the hosts that they are not done with. With nil they are done with none.
 type Gathering struct {
 	mu   sync.Mutex
-	left map[*Check]map[*snapshot.Host]bool
+	left map[question]bool  // true for a host that a check is not done with
 	done map[*Check]outcome // of the other hosts together
+}
+
+// A question is what a check asks of a host.
+type question struct {
+	by *Check
+	of *snapshot.Host
 }
 
 // Gather reads what checks ask of the hosts, many hosts side by side. Where a check finds nothing on a host it need not look at it again, and where
 // none does the host forgets what is large: that of many hosts would fill the memory. Hosts that cannot be reached are left out. It tells each host
 // that is done, one at a time; tell may be nil.
 func Gather(d *snapshot.Deployment, checks []*Check, tell func(h *snapshot.Host, reached bool)) *Gathering {
-	g := &Gathering{left: map[*Check]map[*snapshot.Host]bool{}, done: map[*Check]outcome{}}
+	g := &Gathering{left: map[question]bool{}, done: map[*Check]outcome{}}
 	if d.InTurn() && needGround(d, checks) {
 		_, _ = GroundOf(d) // else the first hosts wait for all, with their flows in memory
 	}
-	inOrder := slices.Clone(checks)
-	slices.SortStableFunc(inOrder, func(x, y *Check) int { // a host has its flows in memory for a short while
-		switch {
-		case x.Flows == y.Flows:
-			return 0
-		case x.Flows:
-			return 1
+	var inOrder, last []*Check
+	for _, c := range checks {
+		if c.Flows { // so that a host has them in memory for a short while
+			last = append(last, c)
+		} else {
+			inOrder = append(inOrder, c)
 		}
-		return -1
-	})
+	}
+	inOrder = append(inOrder, last...)
 	d.Visit(func(h *snapshot.Host) {
 		one, alone := d.OneHost(h), d.Alone(h)
 		allClean := true
@@ -54,13 +58,10 @@ func (g *Gathering) keep(d *snapshot.Deployment, c *Check, h *snapshot.Host) (do
 	done = err == nil && j.clean()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch {
-	case done:
+	if done {
 		g.done[c] = g.done[c].and(j.outcome)
-	case g.left[c] == nil:
-		g.left[c] = map[*snapshot.Host]bool{h: true}
-	default:
-		g.left[c][h] = true
+	} else {
+		g.left[question{c, h}] = true
 	}
 	return done
 }
@@ -71,7 +72,7 @@ func (g *Gathering) rest(d *snapshot.Deployment, c *Check) (left []*snapshot.Hos
 		return d.Hosts, done
 	}
 	for _, h := range d.Hosts {
-		if g.left[c][h] {
+		if g.left[question{c, h}] {
 			left = append(left, h)
 		}
 	}

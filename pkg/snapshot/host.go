@@ -64,18 +64,10 @@ func (h *Host) Switch() (*Switch, error) {
 		if err != nil {
 			return nil, err
 		}
-		load := func() (*Switch, error) {
+		return hold(db, func() (*Switch, error) {
 			var s Switch
 			return &s, ovsdb.Load(h.d.ctx, db, &s)
-		}
-		first, err := load()
-		if err != nil {
-			return nil, err
-		}
-		if !held.Stays(db) {
-			load = nil // a server has other rows then
-		}
-		return held.New(first, load), nil
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -83,18 +75,22 @@ func (h *Host) Switch() (*Switch, error) {
 	return rows.Get()
 }
 
+// hold loads a value from a source. It is loaded again later if the source then says the same: a server, or a kernel, does not.
+func hold[T any](source any, load func() (*T, error)) (*held.Value[T], error) {
+	first, err := load()
+	if err != nil {
+		return nil, err
+	}
+	if !held.Stays(source) {
+		load = nil
+	}
+	return held.New(first, load), nil
+}
+
 // Network returns the kernel's view of the host.
 func (h *Host) Network() (*node.Network, error) {
 	network, err := read(&h.memo, question{what: "network"}, func() (*held.Value[node.Network], error) {
-		load := func() (*node.Network, error) { return h.node.Host.Network(h.d.ctx) }
-		first, err := load()
-		if err != nil {
-			return nil, err
-		}
-		if !held.Stays(h.node.Host) {
-			load = nil // the kernel has another one then
-		}
-		return held.New(first, load), nil
+		return hold(h.node.Host, func() (*node.Network, error) { return h.node.Host.Network(h.d.ctx) })
 	})
 	if err != nil {
 		return nil, err
