@@ -18,31 +18,37 @@ func ParseDump(db, origin string, r io.Reader) (*Snapshot, error) {
 		texts:  noTexts(),
 		dump:   true,
 	}
-	var f framer
-	chunk := make([]byte, 64<<10)
-	in := io.LimitReader(r, maxFile)
-	for {
-		n, err := in.Read(chunk)
-		for part := chunk[:n]; len(part) > 0; {
-			table, rest, err := f.add(part, maxFile)
-			if err == nil && table != nil {
-				err = s.dumpTable(table.text)
-			}
-			if err != nil {
-				return s.dumped(err)
-			}
-			part = rest
-		}
-		if errors.Is(err, io.EOF) {
-			if f.depth > 0 {
-				return s.dumped(errors.New("cut short"))
-			}
-			return s.dumped(nil)
+	d := dumpReader{s: s, left: maxFile}
+	_, err := io.Copy(&d, r)
+	if err == nil && d.f.depth > 0 {
+		err = errors.New("cut short")
+	}
+	return s.dumped(err)
+}
+
+// A dumpReader reads a dump as it is written to it: one in memory at once, so that its tables are not put together from parts.
+type dumpReader struct {
+	s    *Snapshot
+	f    framer
+	left int64
+}
+
+func (d *dumpReader) Write(part []byte) (int, error) {
+	if int64(len(part)) > d.left {
+		return 0, ErrTooLarge
+	}
+	d.left -= int64(len(part))
+	for rest := part; len(rest) > 0; {
+		table, after, err := d.f.add(rest, maxFile)
+		if err == nil && table != nil {
+			err = d.s.dumpTable(table.text)
 		}
 		if err != nil {
-			return s.dumped(err)
+			return 0, err
 		}
+		rest = after
 	}
+	return len(part), nil
 }
 
 // dumped returns what is usable of the dump after err.
@@ -101,11 +107,16 @@ func (s *Snapshot) dumpTable(text []byte) error {
 	}
 	rows := newTable()
 	cells := scanner{b: data}
-	err = cells.array(func() error {
-		id, text, err := dumpRow(&cells, keys)
-		if err == nil {
-			rows.rows[id], err = s.texts.add(text)
+	var row []byte // of one row after the other
+	err = cells.array(func() (err error) {
+		var id rowID
+		if id, row, err = dumpRow(row[:0], &cells, keys); err != nil {
+			return err
 		}
+		if len(rows.rows) == 0 && cells.i > 0 { // the others are about as long
+			s.texts.made.reserve(int64(len(data)) * int64(len(row)) / int64(cells.i))
+		}
+		rows.rows[id], err = s.texts.add(row)
 		return err
 	})
 	if err != nil {
@@ -116,11 +127,12 @@ func (s *Snapshot) dumpTable(text []byte) error {
 	return nil
 }
 
-// dumpRow builds a row's text from its cells, which are in the order of the headings.
-func dumpRow(in *scanner, keys [][]byte) (id rowID, text []byte, err error) {
-	text = []byte{'{'}
+// dumpRow appends a row's text to an empty one: that of its cells, which are in the order of the headings.
+func dumpRow(text []byte, in *scanner, keys [][]byte) (rowID, []byte, error) {
+	var id rowID
+	text = append(text, '{')
 	n, named := 0, false
-	err = in.array(func() error {
+	err := in.array(func() error {
 		if n == len(keys) {
 			return errors.New("more cells than headings")
 		}

@@ -162,6 +162,13 @@ func (s *spool) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
+// reserve makes room in memory for so many bytes more, if they may be kept there.
+func (s *spool) reserve(n int64) {
+	if s.file == nil && s.size+n <= s.keep {
+		s.start = slices.Grow(s.start, int(n))
+	}
+}
+
 func (s *spool) ReadAt(b []byte, at int64) (int, error) {
 	if s.file != nil {
 		return s.file.ReadAt(b, at)
