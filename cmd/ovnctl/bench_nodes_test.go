@@ -38,36 +38,89 @@ func BenchmarkAllNodes(b *testing.B) {
 	}
 }
 
+// BenchmarkMesh is BenchmarkAllNodes for nodes that have a tunnel to each other, as those of one zone do: what each says grows with their
+// number. The real nodes have all these tunnels; the first of two runs is recorded, and the second is measured.
+func BenchmarkMesh(b *testing.B) {
+	program := buildOvnctl(b)
+	for _, count := range []int{25, 100, 200} {
+		b.Run(fmt.Sprint(count), func(b *testing.B) {
+			r := newNodeRecording(b)
+			l := labtest.Own(b, lab.OVNKubernetes(), lab.Options{})
+			r.of(b, l)
+			args := []string{"--db=" + l.SB(), "--timeout=60"}
+			for n := len(r.chassis); n < count; n++ {
+				args = append(args, chassisAdd(r.host(n), n)...)
+			}
+			ovsdbtest.Run(b, "ovn-sbctl", args...)
+			for i, n := range l.Topology.Nodes {
+				peer := l.Topology.Nodes[(i+1)%len(l.Topology.Nodes)].IPv4.Addr().String()
+				enter(b, l, n.Name, "sh", "-c", "set -- $(ip route get "+peer+") && ip route add 172.31.0.0/16 dev $3")
+				tunnels := func() int {
+					return len(strings.Fields(enter(b, l, n.Name, "ovs-vsctl", "--no-headings", "--columns=ofport", "find", "Interface", "type=geneve", "ofport>0")))
+				}
+				for deadline := time.Now().Add(2 * time.Minute); tunnels() < count-1; time.Sleep(time.Second) {
+					if time.Now().After(deadline) {
+						b.Fatalf("%s has %d tunnels, want %d", n.Name, tunnels(), count-1)
+					}
+				}
+			}
+			r.databases(b, l)
+			nb, sb := r.start(b)
+			way := fmt.Sprintf("%s mesh %s %s {hostname} %s/enter {node}", r.answer, r.dir, replyDelay, l.Dir)
+			r.ask(b, program, count, nb, sb, way, "--skip", "port-flapping-two-chassis")
+			b.ResetTimer()
+			for b.Loop() {
+				r.ask(b, program, count, nb, sb, way, "--skip", "port-flapping-two-chassis")
+			}
+		})
+	}
+}
+
+// enter runs a command on a node of a lab.
+func enter(b *testing.B, l *lab.Lab, node string, command ...string) string {
+	b.Helper()
+	out, err := l.Command(b.Context(), node, command...).CombinedOutput()
+	if err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
+
 // doctor asks about so many nodes.
 func (r *nodeRecording) doctor(b *testing.B, program string, count int, flags ...string) {
 	nb, sb := r.serve(b, count)
 	for b.Loop() {
-		cmd := exec.CommandContext(b.Context(), program, append([]string{"doctor", "--all-nodes", "-o", "json", "--nb", nb.Remote(), "--sb", sb.Remote(),
-			"--node-exec", fmt.Sprintf("%s replay %s %s {hostname}", r.answer, r.dir, replyDelay)}, flags...)...)
-		cmd.Env = append(os.Environ(), "OVS_RUNDIR="+b.TempDir(), "OVN_RUNDIR="+b.TempDir()) // no node is here
-		start := time.Now()
-		out, _ := cmd.Output()
-		b.ReportMetric(time.Since(start).Seconds(), "s")
-		b.ReportMetric(float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)/1024, "MiB")
-		var doc doctor.Document
-		if err := json.Unmarshal(out, &doc); err != nil {
-			b.Fatalf("%v: %.2000s", err, out)
-		}
-		if len(doc.Nodes) != count {
-			b.Errorf("%d nodes, want %d", len(doc.Nodes), count)
-		}
-		for _, n := range doc.Nodes {
-			if n.Unread != "" {
-				b.Fatalf("%s: %s", n.Name, n.Unread)
-			}
-		}
-		faults := doc.Faults()
-		b.ReportMetric(float64(len(faults)), "faults")
-		for i := range faults[:min(len(faults), 10)] {
-			b.Logf("%.200s", faults[i].Title)
-		}
-		b.ReportMetric(float64(len(doc.Groups)), "causes")
+		r.ask(b, program, count, nb, sb, fmt.Sprintf("%s replay %s %s {hostname}", r.answer, r.dir, replyDelay), flags...)
 	}
+}
+
+// ask asks about so many nodes once, and reports what it took.
+func (r *nodeRecording) ask(b *testing.B, program string, count int, nb, sb *ovsdbtest.Server, way string, flags ...string) {
+	cmd := exec.CommandContext(b.Context(), program, append([]string{"doctor", "--all-nodes", "-o", "json", "--nb", nb.Remote(), "--sb", sb.Remote(),
+		"--node-exec", way}, flags...)...)
+	cmd.Env = append(os.Environ(), "OVS_RUNDIR="+b.TempDir(), "OVN_RUNDIR="+b.TempDir()) // no node is here
+	start := time.Now()
+	out, _ := cmd.Output()
+	b.ReportMetric(time.Since(start).Seconds(), "s")
+	b.ReportMetric(float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)/1024, "MiB")
+	var doc doctor.Document
+	if err := json.Unmarshal(out, &doc); err != nil {
+		b.Fatalf("%v: %.2000s", err, out)
+	}
+	if len(doc.Nodes) != count {
+		b.Errorf("%d nodes, want %d", len(doc.Nodes), count)
+	}
+	for _, n := range doc.Nodes {
+		if n.Unread != "" {
+			b.Fatalf("%s: %s", n.Name, n.Unread)
+		}
+	}
+	faults := doc.Faults()
+	b.ReportMetric(float64(len(faults)), "faults")
+	for i := range faults[:min(len(faults), 10)] {
+		b.Logf("%.200s", faults[i].Title)
+	}
+	b.ReportMetric(float64(len(doc.Groups)), "causes")
 }
 
 // BenchmarkWatchIdle leaves doctor --watch alone with 50 nodes on which nothing changes, and tells its share of a core, without that of the
@@ -132,12 +185,31 @@ type nodeRecording struct {
 // recordNodes has doctor read a lab, and keeps what the nodes reply.
 func recordNodes(b *testing.B, program string) *nodeRecording {
 	b.Helper()
+	r := newNodeRecording(b)
+	l := labtest.Own(b, lab.OVNKubernetes(), lab.Options{})
+	r.of(b, l)
+	way := fmt.Sprintf("%s record %s {hostname} %s/enter {hostname}", r.answer, r.dir, l.Dir)
+	cmd := l.Program(b.Context(), "central", program, "doctor", "--all-nodes", "--nb", l.NB(), "--sb", l.SB(), "--node-exec", way)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	r.databases(b, l)
+	return r
+}
+
+func newNodeRecording(b *testing.B) *nodeRecording {
+	b.Helper()
 	r := &nodeRecording{dir: b.TempDir(), answer: filepath.Join(b.TempDir(), "answer")}
 	build := exec.Command("go", "build", "-buildvcs=false", "-o", r.answer, "../../internal/lab/cmd/answer")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
-	l := labtest.Own(b, lab.OVNKubernetes(), lab.Options{})
+	return r
+}
+
+// of notes the nodes of a lab, which are to be recorded.
+func (r *nodeRecording) of(b *testing.B, l *lab.Lab) {
+	b.Helper()
 	for _, n := range l.Topology.Nodes {
 		r.chassis = append(r.chassis, n)
 		dir := filepath.Join(r.dir, n.Name)
@@ -149,11 +221,11 @@ func recordNodes(b *testing.B, program string) *nodeRecording {
 			b.Fatal(err)
 		}
 	}
-	way := fmt.Sprintf("%s record %s {hostname} %s/enter {hostname}", r.answer, r.dir, l.Dir)
-	cmd := l.Program(b.Context(), "central", program, "doctor", "--all-nodes", "--nb", l.NB(), "--sb", l.SB(), "--node-exec", way)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
-	}
+}
+
+// databases keeps the databases of a lab.
+func (r *nodeRecording) databases(b *testing.B, l *lab.Lab) {
+	b.Helper()
 	for file, to := range map[string]*[]byte{"ovnnb_db.db": &r.nb, "ovnsb_db.db": &r.sb} {
 		text, err := os.ReadFile(filepath.Join(l.Dir, "central/var/lib/ovn", file))
 		if err != nil {
@@ -161,16 +233,17 @@ func recordNodes(b *testing.B, program string) *nodeRecording {
 		}
 		*to = text
 	}
-	return r
 }
 
-// serve starts servers of the lab's databases, in which its chassis have the names of the first nodes, with so many chassis in all.
-func (r *nodeRecording) serve(b *testing.B, count int) (nb, sb *ovsdbtest.Server) {
+// host is the name of a simulated node.
+func (r *nodeRecording) host(n int) string { return fmt.Sprintf("node%d-%04d", n%len(r.chassis)+1, n) }
+
+// start starts servers of the lab's databases, in which its chassis have the names of the first nodes.
+func (r *nodeRecording) start(b *testing.B) (nb, sb *ovsdbtest.Server) {
 	b.Helper()
-	host := func(n int) string { return fmt.Sprintf("node%d-%04d", n%len(r.chassis)+1, n) }
 	var names []string
 	for n, c := range r.chassis {
-		names = append(names, c.SystemID, host(n)+"-id", `"hostname":"`+c.Name+`"`, `"hostname":"`+host(n)+`"`, `"ip":"`+c.IPv4.Addr().String()+`"`, `"ip":"`+simulatedAddress(n)+`"`)
+		names = append(names, c.SystemID, r.host(n)+"-id", `"hostname":"`+c.Name+`"`, `"hostname":"`+r.host(n)+`"`, `"ip":"`+c.IPv4.Addr().String()+`"`, `"ip":"`+simulatedAddress(n)+`"`)
 	}
 	rename := strings.NewReplacer(names...)
 	start := func(db string, contents []byte) *ovsdbtest.Server {
@@ -182,17 +255,29 @@ func (r *nodeRecording) serve(b *testing.B, count int) (nb, sb *ovsdbtest.Server
 		}
 		return ovsdbtest.Serve(b, dir, file, db)
 	}
-	nb, sb = start("OVN_Northbound", r.nb), start("OVN_Southbound", r.sb)
+	return start("OVN_Northbound", r.nb), start("OVN_Southbound", r.sb)
+}
+
+// serve is start with so many chassis in all.
+func (r *nodeRecording) serve(b *testing.B, count int) (nb, sb *ovsdbtest.Server) {
+	b.Helper()
+	nb, sb = r.start(b)
 	args := []string{"--db=" + sb.Remote(), "--timeout=60"}
 	for n := range count {
-		if id := host(n) + "-id"; n >= len(r.chassis) {
-			args = append(args, "--", "chassis-add", id, "geneve", simulatedAddress(n), "--", "set", "Chassis", id, "hostname="+host(n), "--", "create", "Chassis_Private", "name="+id)
+		if n >= len(r.chassis) {
+			args = append(args, chassisAdd(r.host(n), n)...)
 		}
 		// Each has a tunnel to those with which it was recorded, and no other.
-		args = append(args, "--", "set", "Chassis", host(n)+"-id", fmt.Sprintf("transport_zones=of-%d", n/len(r.chassis)))
+		args = append(args, "--", "set", "Chassis", r.host(n)+"-id", fmt.Sprintf("transport_zones=of-%d", n/len(r.chassis)))
 	}
 	ovsdbtest.Run(b, "ovn-sbctl", args...)
 	return nb, sb
+}
+
+// chassisAdd has ovn-sbctl add a simulated node.
+func chassisAdd(host string, n int) []string {
+	id := host + "-id"
+	return []string{"--", "chassis-add", id, "geneve", simulatedAddress(n), "--", "set", "Chassis", id, "hostname=" + host, "--", "create", "Chassis_Private", "name=" + id}
 }
 
 // simulatedAddress is the tunnel address of a simulated node; internal/lab/cmd/answer has the same.

@@ -111,7 +111,7 @@ exit 0`, unpack, shellQuote(sum)), nil)
 	}
 	s.sh.in.Close()
 	_, _ = io.Copy(io.Discard, s.from)
-	<-s.sh.exited
+	<-s.sh.exited()
 	s.sh.out.Close()
 	if text := strings.TrimSpace(string(s.sh.said.kept)); text != "" && s.sh.err != nil {
 		err = errors.New(text)
@@ -151,7 +151,7 @@ func (e *Errand) Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Wri
 		s.sh.in.Close()
 	}()
 	_, copied := io.Copy(stdout, s.from)
-	<-s.sh.exited
+	<-s.sh.exited()
 	s.sh.out.Close()
 	if code, ok := exitCode(s.sh.err); ok && code < LostStatus && copied == nil {
 		return code, nil

@@ -109,7 +109,7 @@ func (r *remote) start(script string) (*shell, error) {
 // why is what a shell that ended wrote to standard error, else the given error.
 func (sh *shell) why(err error) error {
 	select {
-	case <-sh.exited:
+	case <-sh.exited():
 		if text := strings.TrimSpace(string(sh.said.kept)); text != "" {
 			return errors.New(text)
 		}

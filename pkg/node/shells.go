@@ -15,7 +15,7 @@ import (
 )
 
 // The most shells per node, how long an idle one waits for the next script before it ends, and how many wait on all nodes
-// together. A shell is a login, which costs more than most scripts, and as long as it waits a process and a thread here.
+// together. A shell is a login, which costs more than most scripts, and as long as it waits a process here.
 const (
 	maxShells = 3
 	shellIdle = 5 * time.Second
@@ -39,15 +39,28 @@ func newShells(enter Entry, by string) *shells {
 
 // A shell reads scripts from standard input, one after the other.
 type shell struct {
-	of     *shells
-	kill   func()
-	in     *os.File
-	out    *os.File
-	said   *bounded // standard error
-	exited chan struct{}
-	err    error // of its end, once it has exited
-	used   bool
-	timer  *time.Timer // ends an idle shell
+	of      *shells
+	session Session
+	in      *os.File
+	out     *os.File
+	said    *bounded // standard error
+	waits   sync.Once
+	gone    chan struct{}
+	err     error // of its end, once it has exited
+	used    bool
+	timer   *time.Timer // ends an idle shell
+}
+
+// exited returns a channel that is closed once the shell has ended. To wait for a process takes a thread, which hundreds of shells that
+// wait for a script do without.
+func (sh *shell) exited() <-chan struct{} {
+	sh.waits.Do(func() {
+		go func() {
+			sh.err = sh.session.Wait()
+			close(sh.gone)
+		}()
+	})
+	return sh.gone
 }
 
 // run runs body, which calls part. Its time starts once a shell is free. Complete parts are returned even if the
@@ -168,7 +181,7 @@ func (i *idlers) remove(sh *shell) {
 
 // startShell enters a node. What the shell says on standard error is kept, and written to stderr unless that is nil.
 func startShell(enter Entry, stderr io.Writer) (*shell, error) {
-	sh := &shell{said: &bounded{limit: 4096}, exited: make(chan struct{})}
+	sh := &shell{said: &bounded{limit: 4096}, gone: make(chan struct{})}
 	said := io.Writer(sh.said)
 	if stderr != nil {
 		said = io.MultiWriter(sh.said, stderr)
@@ -192,19 +205,16 @@ func startShell(enter Entry, stderr io.Writer) (*shell, error) {
 		out.Close()
 		return nil, err
 	}
-	sh.kill, sh.in, sh.out = session.Kill, in, out
-	go func() {
-		sh.err = session.Wait()
-		close(sh.exited)
-	}()
+	sh.session, sh.in, sh.out = session, in, out
 	return sh, nil
 }
 
 // end ends a shell and everything it started.
 func (sh *shell) end() {
-	sh.kill()
+	sh.session.Kill()
 	sh.in.Close()
 	sh.out.Close()
+	sh.exited() // leaves no zombie
 }
 
 // run runs one script. After an error the shell is unusable.
@@ -212,7 +222,7 @@ func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[
 	boundary := rand.Text()
 	script := fmt.Sprintf("main() {\nB=%s\nSECONDS_EACH=%d\n%s%s}\nmain\nprintf '%%s done\\n' %[1]s\n", boundary, max(1, int(each/time.Second)), preamble, body)
 	stop := context.AfterFunc(ctx, func() { // reading and writing end with it
-		sh.kill()
+		sh.session.Kill()
 		_ = sh.out.SetReadDeadline(time.Unix(1, 0))
 		_ = sh.in.SetWriteDeadline(time.Unix(1, 0))
 	})
@@ -236,7 +246,7 @@ func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[
 	}
 	var err error
 	select {
-	case <-sh.exited:
+	case <-sh.exited():
 		err = sh.err
 	case <-time.After(2 * time.Second): // output closed, still running
 	case <-ctx.Done():

@@ -146,7 +146,7 @@ func (s *stream) reason(err error) error {
 		return err
 	}
 	select {
-	case <-s.sh.exited:
+	case <-s.sh.exited():
 		if text := strings.TrimSpace(string(s.sh.said.kept)); text != "" {
 			return errors.New(text)
 		}

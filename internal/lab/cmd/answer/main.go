@@ -4,16 +4,23 @@
 //	answer record DIR NODE COMMAND...   passes scripts on to COMMAND, and records its replies in DIR/NODE
 //	answer replay DIR DELAY HOST sh     replies as HOST, "node2-0007": with what node2 said, under the names and the addresses of HOST and of
 //	                                    its peers, "node1-0006" and so on: each has as many as were recorded
+//	answer mesh DIR DELAY HOST COMMAND... sh
+//	                                    replies as HOST of a mesh, in which the recorded nodes have a tunnel to each: HOST and the node that
+//	                                    was recorded, node2-0001, change names and addresses. What was not recorded yet is asked of the
+//	                                    real node, by COMMAND, in which {node} stands for its name
 package main
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,7 +40,9 @@ func main() {
 	case len(os.Args) > 4 && os.Args[1] == "record":
 		err = record(filepath.Join(os.Args[2], os.Args[3]), os.Args[4:])
 	case len(os.Args) > 4 && os.Args[1] == "replay":
-		err = replay(os.Args[2], os.Args[3], os.Args[4])
+		err = replay(os.Args[2], os.Args[3], os.Args[4], nil)
+	case len(os.Args) > 5 && os.Args[1] == "mesh":
+		err = replay(os.Args[2], os.Args[3], os.Args[4], os.Args[5:])
 	default:
 		err = fmt.Errorf("record or replay?")
 	}
@@ -73,47 +82,76 @@ func file(dir, script string) string {
 	return filepath.Join(dir, hex.EncodeToString(sum[:16]))
 }
 
-func record(dir string, command []string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	shell := exec.Command(command[0], command[1:]...)
-	shell.Stderr = os.Stderr
-	in, err := shell.StdinPipe()
-	if err != nil {
-		return err
-	}
-	out, err := shell.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := shell.Start(); err != nil {
-		return err
-	}
-	from := bufio.NewReader(out)
-	err = scripts(func(script, mark string) error {
-		if _, err := io.WriteString(in, strings.ReplaceAll(script, boundary, mark)); err != nil {
-			return err
-		}
-		var reply bytes.Buffer
-		for end := []byte(mark + " done\n"); !bytes.HasSuffix(reply.Bytes(), end); {
-			line, err := from.ReadBytes('\n')
-			reply.Write(line)
-			if err != nil {
-				return err
-			}
-		}
-		if _, err := os.Stdout.Write(reply.Bytes()); err != nil {
-			return err
-		}
-		return os.WriteFile(file(dir, script), bytes.ReplaceAll(reply.Bytes(), []byte(mark), []byte(boundary)), 0o644)
-	})
-	_ = in.Close()
-	_ = shell.Wait()
-	return err
+// A shell is that of a real node, whose replies are recorded.
+type shell struct {
+	dir  string
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	from *bufio.Reader
 }
 
-func replay(dir, delay, host string) error {
+func enter(dir string, command []string) (*shell, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	s := &shell{dir: dir, cmd: exec.Command(command[0], command[1:]...)}
+	s.cmd.Stderr = os.Stderr
+	var err error
+	if s.in, err = s.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	s.from = bufio.NewReader(out)
+	return s, s.cmd.Start()
+}
+
+// ask returns the reply to a script, and records it.
+func (s *shell) ask(script, mark string) ([]byte, error) {
+	if _, err := io.WriteString(s.in, strings.ReplaceAll(script, boundary, mark)); err != nil {
+		return nil, err
+	}
+	var reply bytes.Buffer
+	for end := []byte(mark + " done\n"); !bytes.HasSuffix(reply.Bytes(), end); {
+		line, err := s.from.ReadBytes('\n')
+		reply.Write(line)
+		if err != nil {
+			return nil, err
+		}
+	}
+	kept := bytes.ReplaceAll(reply.Bytes(), []byte(mark), []byte(boundary))
+	whole := fmt.Sprint(file(s.dir, script), ".", os.Getpid()) // another process may record the same
+	if err := os.WriteFile(whole, kept, 0o644); err != nil {
+		return nil, err
+	}
+	return kept, os.Rename(whole, file(s.dir, script))
+}
+
+func (s *shell) close() {
+	_ = s.in.Close()
+	_ = s.cmd.Wait()
+}
+
+func record(dir string, command []string) error {
+	s, err := enter(dir, command)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return scripts(func(script, mark string) error {
+		reply, err := s.ask(script, mark)
+		if err != nil {
+			return err
+		}
+		_, err = os.Stdout.Write(bytes.ReplaceAll(reply, []byte(boundary), []byte(mark)))
+		return err
+	})
+}
+
+// replay replies as a host: one of a mesh, with a command that enters the real nodes, or one with peers of its own.
+func replay(dir, delay, host string, command []string) error {
 	wait, err := time.ParseDuration(delay)
 	if err != nil {
 		return err
@@ -123,16 +161,35 @@ func replay(dir, delay, host string) error {
 	if !ok || err != nil {
 		return fmt.Errorf("%q is not the name of a recorded node with a number, as node2-0007", host)
 	}
-	there, here, err := names(dir, node, n)
+	there, here, err := names(dir, node, n, command != nil)
 	if err != nil {
 		return err
 	}
+	var real *shell
+	defer func() {
+		if real != nil {
+			real.close()
+		}
+	}()
 	return scripts(func(script, mark string) error {
 		time.Sleep(wait)
-		reply, err := os.ReadFile(file(filepath.Join(dir, node), here(script)))
-		if os.IsNotExist(err) { // nobody asked the real node: no part of the reply is there
+		script = here(script)
+		reply, err := os.ReadFile(file(filepath.Join(dir, node), script))
+		if os.IsNotExist(err) && command == nil { // nobody asked the real node: no part of the reply is there
 			_, err = fmt.Printf("%s done\n", mark)
 			return err
+		}
+		if os.IsNotExist(err) {
+			if real == nil {
+				var words []string
+				for _, word := range command {
+					words = append(words, strings.ReplaceAll(word, "{node}", node))
+				}
+				if real, err = enter(filepath.Join(dir, node), words); err != nil {
+					return err
+				}
+			}
+			reply, err = real.ask(script, mark)
 		}
 		if err != nil {
 			return err
@@ -142,27 +199,45 @@ func replay(dir, delay, host string) error {
 	})
 }
 
-// names returns functions that replace the names of the recorded nodes by those of a node and its peers, and back.
-func names(dir, node string, number int) (there, here func(string) string, err error) {
+// names returns functions that replace the names of the recorded nodes by those of a node and its peers, and back. In a mesh the
+// peers are the first nodes and all others, and what the recorded node says of this one is said of the recorded one.
+func names(dir, node string, number int, mesh bool) (there, here func(string) string, err error) {
 	known, err := filepath.Glob(filepath.Join(dir, "*", "names"))
 	if err != nil {
 		return nil, nil, err
 	}
-	first := number - slices.Index(known, filepath.Join(dir, node, "names"))
+	own := slices.Index(known, filepath.Join(dir, node, "names"))
+	ownMAC := ""
 	to, from := map[string]string{}, map[string]string{}
 	for i, name := range known {
-		text, err := os.ReadFile(name) // the system-id and the address of the recorded node
+		text, err := os.ReadFile(name) // the system-id, the address of the recorded node
 		if err != nil {
 			return nil, nil, err
 		}
 		peer := filepath.Base(filepath.Dir(name))
 		words := strings.Fields(string(text))
-		host := fmt.Sprintf("%s-%04d", peer, first+i)
+		if i == own {
+			ownMAC = mac(netip.MustParseAddr(words[1]))
+		}
+		n := number - own + i
+		if mesh && i != own {
+			n = i
+		}
+		host := fmt.Sprintf("%s-%04d", peer, n)
 		for was, is := range map[string]string{
-			words[0]: host + "-id", words[1]: address(first + i), `"hostname","` + peer + `"`: `"hostname","` + host + `"`,
+			words[0]: host + "-id", words[1]: address(n), `"hostname","` + peer + `"`: `"hostname","` + host + `"`,
 		} {
 			to[was], from[is] = is, was
 		}
+	}
+	if mesh && number != own {
+		for was, is := range map[string]string{
+			fmt.Sprintf("%s-%04d-id", node, number): fmt.Sprintf("%s-%04d-id", node, own), address(number): address(own),
+		} {
+			to[was], from[is] = is, was
+		}
+		its := mac(netip.MustParseAddr(address(number)))
+		to[ownMAC], from[its] = its, ownMAC
 	}
 	return replacer(to), replacer(from), nil
 }
@@ -170,14 +245,15 @@ func names(dir, node string, number int) (there, here func(string) string, err e
 // replacer replaces whole words: 10.0.0.1 is not in 10.0.0.11.
 func replacer(words map[string]string) func(string) string {
 	var pairs []string // the earlier ones win
-	for was := range words {
+	longest := func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }
+	for _, was := range slices.SortedFunc(maps.Keys(words), longest) {
 		for digit := range 10 {
 			longer := was + strconv.Itoa(digit)
-			pairs = append(pairs, longer, longer)
+			if words[longer] == "" {
+				pairs = append(pairs, longer, longer)
+			}
 		}
-	}
-	for was, is := range words {
-		pairs = append(pairs, was, is)
+		pairs = append(pairs, was, words[was])
 	}
 	return strings.NewReplacer(pairs...).Replace
 }
@@ -206,3 +282,9 @@ func rename(reply string, there func(string) string) string {
 
 // address is the tunnel address of the node with a number.
 func address(n int) string { return fmt.Sprintf("172.31.%d.%d", n/250, n%250+1) }
+
+// mac is the MAC address of the bridge to the outside on a node with that address.
+func mac(a netip.Addr) string {
+	b := a.As4()
+	return fmt.Sprintf("0a:58:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3])
+}
