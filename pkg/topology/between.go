@@ -14,7 +14,7 @@ import (
 // several requests, so that no server is busy with one for long. If both endpoints are ports, or pods or VMs, the
 // Graph has no load balancers, which may outnumber everything else; it never has ACLs.
 func LoadBetween(ctx context.Context, s Source, from, to string) (*Graph, error) {
-	g, err := load(ctx, s, readPlain, true)
+	g, err := load(ctx, s, readPlain, false)
 	if err != nil {
 		return nil, err
 	}
@@ -22,12 +22,12 @@ func LoadBetween(ctx context.Context, s Source, from, to string) (*Graph, error)
 	if plain || err != nil {
 		return g, err
 	}
-	return load(ctx, s, readParts, true)
+	return load(ctx, s, readParts, false)
 }
 
-// LoadWays is Load for the paths of packets between any endpoints: it reads all that may lie on them but ACLs, and does not list
-// tunnels, which are as many as pairs of nodes.
-func LoadWays(ctx context.Context, s Source) (*Graph, error) { return load(ctx, s, readParts, false) }
+// LoadWays is Load for the paths of packets between any endpoints: it reads all that may lie on them but ACLs. It lists neither
+// tunnels, which are as many as pairs of nodes, nor bridges, whose tunnel ports are twice as many: [Graph.BridgesOf] has those of a node.
+func LoadWays(ctx context.Context, s Source) (*Graph, error) { return load(ctx, s, readParts, true) }
 
 // plainEnds reports whether both texts name ports or pods and cannot mean a load balancer.
 func (g *Graph) plainEnds(ctx context.Context, s Source, ends ...string) (bool, error) {

@@ -233,6 +233,8 @@ type Bridge struct {
 	Networks     []string          `json:"networks"` // physical networks mapped to it
 	Ports        []*BridgePort     `json:"ports"`
 	ExternalIDs  map[string]string `json:"externalIds,omitempty"`
+
+	with *[]*Bridge // those of its node, which stay as long as one does
 }
 
 // Roles of a BridgePort.

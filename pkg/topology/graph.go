@@ -27,6 +27,7 @@ type Graph struct {
 	portKeys    map[portKey]*Port
 	chassis     map[string]*Chassis       // by name
 	nodes       map[string]*Node          // by name
+	bridges     map[string]*bridgesHeld   // by node
 	onSwitch    map[string][]*Port        // by the switch's UUID
 	onRouter    map[string][]*Port        // by the router's UUID
 	routersOn   map[string][]*Port        // router ports peered with a switch's ports, by the switch's UUID
@@ -40,8 +41,8 @@ type Graph struct {
 	hasNorthbound, hasSouthbound map[string]bool
 
 	read      []zoneData // rows as read, for WithNodes
-	had       []nodeData
-	tunnels   bool // they are listed
+	had       []*physical
+	ways      bool // as of LoadWays
 	loadNotes []string
 	failed    bool
 }
@@ -57,7 +58,7 @@ type portKey struct {
 }
 
 // build joins what was read.
-func build(zones []zoneData, nodes []nodeData, tunnels bool) *Graph {
+func build(zones []zoneData, nodes []*physical, ways bool) *Graph {
 	g := &Graph{
 		Topology:      empty(),
 		byUUID:        map[string]any{},
@@ -70,6 +71,7 @@ func build(zones []zoneData, nodes []nodeData, tunnels bool) *Graph {
 		portKeys:      map[portKey]*Port{},
 		chassis:       map[string]*Chassis{},
 		nodes:         map[string]*Node{},
+		bridges:       map[string]*bridgesHeld{},
 		onSwitch:      map[string][]*Port{},
 		onRouter:      map[string][]*Port{},
 		routersOn:     map[string][]*Port{},
@@ -80,8 +82,8 @@ func build(zones []zoneData, nodes []nodeData, tunnels bool) *Graph {
 		hasNorthbound: map[string]bool{},
 		hasSouthbound: map[string]bool{},
 		read:          zones,
-		had:           slim(nodes),
-		tunnels:       tunnels,
+		had:           nodes,
+		ways:          ways,
 	}
 	for _, z := range zones {
 		g.Zones = append(g.Zones, z.name)
@@ -97,8 +99,8 @@ func build(zones []zoneData, nodes []nodeData, tunnels bool) *Graph {
 		return cmp.Or(CompareNames(chassisLabel(a), chassisLabel(b)), CompareNames(a.Name, b.Name))
 	})
 	g.index()
-	g.attach()
-	if g.tunnels {
+	g.attach(nodes)
+	if !g.ways {
 		g.addTunnels()
 	}
 	for _, p := range g.Ports {

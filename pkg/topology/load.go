@@ -2,11 +2,9 @@ package topology
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
-	"github.com/ovnctl/ovnctl/pkg/held"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
@@ -21,13 +19,13 @@ type Source interface {
 // Load reads and joins a source's databases. A part that fails becomes a note; an error means that nothing could be
 // read.
 func Load(ctx context.Context, s Source) (*Graph, error) {
-	return load(ctx, s, readZone, true)
+	return load(ctx, s, readZone, false)
 }
 
 // A zoneReader reads the databases of a zone.
 type zoneReader func(ctx context.Context, name string, north, south ovsdb.Reader) (zoneData, []error)
 
-func load(ctx context.Context, s Source, readZone zoneReader, tunnels bool) (*Graph, error) {
+func load(ctx context.Context, s Source, readZone zoneReader, ways bool) (*Graph, error) {
 	var zones []zoneData
 	var notes []string
 	var failed error
@@ -37,11 +35,11 @@ func load(ctx context.Context, s Source, readZone zoneReader, tunnels bool) (*Gr
 	})
 	all := make([]zoneData, len(reads))
 	errs := make([][]error, len(reads))
-	var nodes []nodeData
+	var nodes []*physical
 	var unread []string
 	var err error
 	var beside sync.WaitGroup
-	beside.Go(func() { nodes, unread, err = readNodes(ctx, s, nil) })
+	beside.Go(func() { nodes, unread, err = readNodes(ctx, s, nil, ways) })
 	inParallel(len(reads), readers, func(i int) { all[i], errs[i] = reads[i]() })
 	beside.Wait()
 	for i, data := range all {
@@ -58,7 +56,7 @@ func load(ctx context.Context, s Source, readZone zoneReader, tunnels bool) (*Gr
 	if len(zones) == 0 && len(nodes) == 0 && failed != nil {
 		return nil, failed
 	}
-	g := build(zones, nodes, tunnels)
+	g := build(zones, nodes, ways)
 	g.addNotes(append(notes, unread...))
 	g.failed = failed != nil
 	return g, nil
@@ -66,22 +64,11 @@ func load(ctx context.Context, s Source, readZone zoneReader, tunnels bool) (*Gr
 
 // WithNodes returns the Graph with the nodes opened since. The zones are not read again.
 func (g *Graph) WithNodes(ctx context.Context, s Source) (*Graph, error) {
-	nodes, notes, err := readNodes(ctx, s, g.had)
+	nodes, notes, err := readNodes(ctx, s, g.had, g.ways)
 	if len(nodes) == len(g.had) {
 		return g, err
 	}
-	for i := range nodes {
-		n := &nodes[i]
-		if n.vs != nil {
-			continue
-		}
-		rows, err := n.again(ctx)
-		if err != nil {
-			return g, fmt.Errorf("node %s: %w", n.name, err)
-		}
-		n.vs = rows
-	}
-	more := build(g.read, nodes, g.tunnels)
+	more := build(g.read, nodes, g.ways)
 	more.addNotes(append(notes, g.loadNotes...))
 	more.failed = g.failed || err != nil
 	return more, nil
@@ -98,26 +85,21 @@ func (g *Graph) addNotes(notes []string) {
 }
 
 // readNodes reads the open nodes that have not been read yet.
-func readNodes(ctx context.Context, s Source, have []nodeData) (nodes []nodeData, notes []string, failed error) {
+func readNodes(ctx context.Context, s Source, have []*physical, ways bool) (nodes []*physical, notes []string, failed error) {
 	known := make(map[string]bool, len(have))
 	for _, n := range have {
 		known[n.name] = true
 	}
-	var more []nodeData
+	var more []*physical
 	var databases []ovsdb.Reader
 	s.EachNode(func(name, zone string, vswitch ovsdb.Reader) {
 		if !known[name] {
-			more = append(more, nodeData{name: name, zone: zone})
+			more = append(more, &physical{name: name, zone: zone})
 			databases = append(databases, vswitch)
 		}
 	})
 	errs := make([]error, len(more))
-	inParallel(len(more), readers, func(i int) {
-		again := func(ctx context.Context) (*vsTables, error) { return read[vsTables](ctx, databases[i]) }
-		if more[i].vs, errs[i] = again(ctx); held.Stays(databases[i]) {
-			more[i].again = again
-		}
-	})
+	inParallel(len(more), readers, func(i int) { errs[i] = more[i].read(ctx, databases[i], ways) })
 	nodes = slices.Clone(have)
 	for i, n := range more {
 		if errs[i] != nil {

@@ -2,37 +2,85 @@ package topology
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/held"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/secret"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// addNode adds a node with its bridges.
-func (g *Graph) addNode(data nodeData) {
-	if len(data.vs.Roots) == 0 {
-		g.Notes = append(g.Notes, "node "+data.name+": its Open_vSwitch database has no row of Open_vSwitch: ovs-vswitchd has never run there")
-		return
+// A physical is what a node's own database has: the same, whatever the zones have. It is immutable once read.
+type physical struct {
+	name, zone string
+	node       *Node // nil if the database has no row of Open_vSwitch
+	bridges    *bridgesHeld
+	attached   []attached
+}
+
+// bridgesHeld are a node's bridges.
+type bridgesHeld = held.Value[[]*Bridge]
+
+// An attached is an interface that carries a logical port.
+type attached struct {
+	port string
+	*Attachment
+}
+
+// read reads a node's database. The bridges of one that stays the same are made again when somebody asks for them, if only ways are
+// wanted.
+func (n *physical) read(ctx context.Context, db ovsdb.Reader, ways bool) error {
+	node, bridges, err := readPhysical(ctx, db, n.name, n.zone)
+	if err != nil {
+		return err
 	}
-	row := data.vs.Roots[0]
+	n.node = node
+	for _, br := range bridges {
+		for _, bp := range br.Ports {
+			n.attached = append(n.attached, attachments(node, bridges, br, bp)...)
+		}
+	}
+	again := func() (*[]*Bridge, error) {
+		_, bridges, err := readPhysical(context.WithoutCancel(ctx), db, n.name, n.zone)
+		return together(bridges), err
+	}
+	if !ways || !held.Stays(db) {
+		again = nil
+	}
+	n.bridges = held.New(together(bridges), again)
+	return nil
+}
+
+// together makes bridges a value that stays as long as one of them does.
+func together(bridges []*Bridge) *[]*Bridge {
+	all := &bridges
+	for _, b := range bridges {
+		b.with = all
+	}
+	return all
+}
+
+// readPhysical reads a node and its bridges from its database; both are nil if it has no row of Open_vSwitch.
+func readPhysical(ctx context.Context, db ovsdb.Reader, name, zone string) (*Node, []*Bridge, error) {
+	vs, err := read[vsTables](ctx, db)
+	if err != nil || len(vs.Roots) == 0 {
+		return nil, nil, err
+	}
+	row := vs.Roots[0]
 	ids := row.ExternalIDs
 	n := &Node{
-		UUID: string(row.UUID), Name: data.name, Zone: data.zone,
+		UUID: string(row.UUID), Name: name, Zone: zone,
 		SystemID:          ids["system-id"],
 		OVSVersion:        row.OVSVersion.Get(),
 		System:            strings.TrimSpace(row.SystemType.Get() + " " + row.SystemVersion.Get()),
-		IntegrationBridge: integrationBridge(data.vs, ids),
+		IntegrationBridge: integrationBridge(vs, ids),
 		Encaps:            []Encap{},
 		BridgeMappings:    bridgeMappings(ids["ovn-bridge-mappings"]),
 		Managers:          []Connection{},
 		Bridges:           []string{},
 		ExternalIDs:       secret.Map(ids),
-	}
-	if c := g.chassis[n.SystemID]; c != nil {
-		n.Chassis = c.Name
-		c.Node = n.Name
 	}
 	for _, ip := range names(ids["ovn-encap-ip"]) {
 		for _, kind := range names(ids["ovn-encap-type"]) {
@@ -40,14 +88,47 @@ func (g *Graph) addNode(data nodeData) {
 		}
 	}
 	slices.SortFunc(n.Encaps, compareEncaps)
-	for _, m := range data.vs.Managers {
+	for _, m := range vs.Managers {
 		n.Managers = append(n.Managers, Connection{Target: m.Target, Connected: m.IsConnected})
 	}
 	slices.SortFunc(n.Managers, compareConnections)
-	b := nodeBuilder{Graph: g, node: n, vs: data.vs}
-	b.bridges()
-	g.Nodes = append(g.Nodes, n)
-	g.nodes[n.Name] = n
+	b := nodeBuilder{node: n, vs: vs}
+	return n, b.bridges(), nil
+}
+
+// addNode adds a node, with its bridges unless they are as many as LoadWays leaves out.
+func (g *Graph) addNode(data *physical) {
+	if data.node == nil {
+		g.Notes = append(g.Notes, "node "+data.name+": its Open_vSwitch database has no row of Open_vSwitch: ovs-vswitchd has never run there")
+		return
+	}
+	n := *data.node // other Graphs have it too
+	if c := g.chassis[n.SystemID]; c != nil {
+		n.Chassis = c.Name
+		c.Node = n.Name
+	}
+	g.Nodes = append(g.Nodes, &n)
+	g.nodes[n.Name], g.bridges[n.Name] = &n, data.bridges
+	if g.ways {
+		return
+	}
+	for _, br := range g.BridgesOf(n.Name) {
+		g.Bridges = append(g.Bridges, br)
+		g.byUUID[br.UUID] = br
+	}
+}
+
+// BridgesOf returns a node's bridges; nil if it was not read. In a Graph of [LoadWays] they are read again unless somebody has one of them.
+func (g *Graph) BridgesOf(node string) []*Bridge {
+	h := g.bridges[node]
+	if h == nil {
+		return nil
+	}
+	bridges, err := h.Get()
+	if err != nil {
+		return nil // what is held can be read again
+	}
+	return *bridges
 }
 
 // integrationBridge returns the bridge that ovn-controller uses, empty on a node without OVN.
@@ -64,12 +145,12 @@ func integrationBridge(vs *vsTables, ids map[string]string) string {
 func compareConnections(a, b Connection) int { return strings.Compare(a.Target, b.Target) }
 
 type nodeBuilder struct {
-	*Graph
 	node *Node
 	vs   *vsTables
 }
 
-func (b *nodeBuilder) bridges() {
+func (b *nodeBuilder) bridges() []*Bridge {
+	var all []*Bridge
 	ports := byID(b.vs.Ports, func(r vswitch.Port) ovsdb.UUID { return r.UUID })
 	interfaces := byID(b.vs.Interfaces, func(r vswitch.Interface) ovsdb.UUID { return r.UUID })
 	controllers := byID(b.vs.Controllers, func(r vswitch.Controller) ovsdb.UUID { return r.UUID })
@@ -107,10 +188,10 @@ func (b *nodeBuilder) bridges() {
 			}
 		}
 		b.node.Bridges = append(b.node.Bridges, br.Name)
-		b.Bridges = append(b.Bridges, br)
-		b.byUUID[br.UUID] = br
+		all = append(all, br)
 	}
 	slices.SortFunc(b.node.Bridges, CompareNames)
+	return all
 }
 
 // mirrorTo notes a mirror at the port that it sends to.
@@ -193,10 +274,12 @@ func (b *nodeBuilder) role(br *Bridge, p *BridgePort, driver string) string {
 }
 
 // attach links each logical port to its interfaces.
-func (g *Graph) attach() {
-	for _, br := range g.Bridges {
-		for _, bp := range br.Ports {
-			g.attachTo(g.portsByName[bp.LogicalPort], br, bp)
+func (g *Graph) attach(nodes []*physical) {
+	for _, n := range nodes {
+		for _, a := range n.attached {
+			for _, p := range g.portsByName[a.port] {
+				p.Interfaces = append(p.Interfaces, a.Attachment)
+			}
 		}
 	}
 	for _, p := range g.Ports {
@@ -213,35 +296,35 @@ func (g *Graph) attach() {
 	}
 }
 
-func (g *Graph) attachTo(ports []*Port, br *Bridge, bp *BridgePort) {
-	for _, p := range ports {
-		for _, i := range bp.Interfaces {
-			if i.Type == "patch" && br.Name != g.nodes[br.Node].IntegrationBridge {
-				continue // other end of the same patch
-			}
-			p.Interfaces = append(p.Interfaces, g.attachment(br, i))
+// attachments returns the interfaces of a bridge's port that carry its logical port.
+func attachments(n *Node, all []*Bridge, br *Bridge, bp *BridgePort) []attached {
+	if bp.LogicalPort == "" {
+		return nil
+	}
+	var list []attached
+	for _, i := range bp.Interfaces {
+		if i.Type == "patch" && br.Name != n.IntegrationBridge {
+			continue // other end of the same patch
 		}
+		a := &Attachment{
+			Node: br.Node, Bridge: br.Name, Interface: i.Name, OFPort: i.OFPort,
+			Installed: i.ExternalIDs["ovn-installed"] == "true",
+			LinkState: i.LinkState, Error: i.Error,
+		}
+		if i.Type == "patch" {
+			a.Peer = i.Options["peer"]
+			a.PeerBridge = bridgeWith(all, a.Peer)
+		}
+		list = append(list, attached{bp.LogicalPort, a})
 	}
+	return list
 }
 
-func (g *Graph) attachment(br *Bridge, i *Interface) *Attachment {
-	a := &Attachment{
-		Node: br.Node, Bridge: br.Name, Interface: i.Name, OFPort: i.OFPort,
-		Installed: i.ExternalIDs["ovn-installed"] == "true",
-		LinkState: i.LinkState, Error: i.Error,
-	}
-	if i.Type == "patch" {
-		a.Peer = i.Options["peer"]
-		a.PeerBridge = g.bridgeOf(br.Node, a.Peer)
-	}
-	return a
-}
-
-// bridgeOf returns the bridge of a node with an interface of that name.
-func (g *Graph) bridgeOf(node, iface string) string {
+// bridgeWith returns the name of the bridge with an interface of that name; empty if none has.
+func bridgeWith(bridges []*Bridge, iface string) string {
 	named := func(i *Interface) bool { return i.Name == iface }
-	for _, br := range g.Bridges {
-		if br.Node == node && slices.ContainsFunc(br.Ports, func(p *BridgePort) bool { return slices.ContainsFunc(p.Interfaces, named) }) {
+	for _, br := range bridges {
+		if slices.ContainsFunc(br.Ports, func(p *BridgePort) bool { return slices.ContainsFunc(p.Interfaces, named) }) {
 			return br.Name
 		}
 	}

@@ -2,7 +2,6 @@ package topology
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -67,26 +66,6 @@ type zoneData struct {
 	nb       *nbTables
 	sb       *sbTables
 	services *sbServices
-}
-
-// A nodeData is what could be read of one node.
-type nodeData struct {
-	name string
-	zone string
-	vs   *vsTables
-	// again reads the same rows once more, so that vs, which is large, need not be kept; nil if only vs has them.
-	again func(context.Context) (*vsTables, error)
-}
-
-// slim returns what a Graph keeps of its nodes for WithNodes.
-func slim(nodes []nodeData) []nodeData {
-	out := slices.Clone(nodes)
-	for i := range out {
-		if out[i].again != nil {
-			out[i].vs = nil
-		}
-	}
-	return out
 }
 
 // readZone reads both databases of a zone concurrently.

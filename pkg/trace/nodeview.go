@@ -41,6 +41,7 @@ type nodeView struct {
 	reads   *Reads
 	sw      *ovssim.Fallback
 	names   *decode.Names
+	bridges []*topology.Bridge // which else might be read again
 	decoder *decode.Decoder
 	seen    []decode.Seen // all steps so far, for the decoder
 
@@ -97,7 +98,7 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 	}
 	t.graph = g
 	zone := t.zone(t.cluster.ZoneOf(n))
-	v := &nodeView{Node: n, reads: &t.reads, sw: &ovssim.Fallback{Host: n.Host}, ports: map[string]*topology.Port{}}
+	v := &nodeView{Node: n, reads: &t.reads, sw: &ovssim.Fallback{Host: n.Host}, bridges: t.graph.BridgesOf(n.Name), ports: map[string]*topology.Port{}}
 	for _, p := range t.graph.Ports {
 		for _, a := range p.Interfaces {
 			if a.Node == n.Name {
@@ -202,10 +203,7 @@ func (v *nodeView) firewall(ctx context.Context) ([]node.Chain, error) {
 
 // findInterface returns a node's first interface that satisfies wanted, with its port and bridge; nil if none does.
 func (t *tracer) findInterface(node string, wanted func(*topology.Bridge, *topology.BridgePort, *topology.Interface) bool) (*topology.Bridge, *topology.BridgePort, *topology.Interface) {
-	for _, b := range t.graph.Bridges {
-		if b.Node != node {
-			continue
-		}
+	for _, b := range t.graph.BridgesOf(node) {
 		for _, p := range b.Ports {
 			if k := slices.IndexFunc(p.Interfaces, func(i *topology.Interface) bool { return wanted(b, p, i) }); k >= 0 {
 				return b, p, p.Interfaces[k]
@@ -232,8 +230,8 @@ func (t *tracer) interfaceOf(node, name string) (*topology.Bridge, *topology.Int
 // uplink returns the port through which packets from outside enter a node's bridge, preferably the one named.
 func (t *tracer) uplink(node, bridge string) (string, packet.PortID, bool) {
 	var found *topology.Bridge
-	for _, b := range t.graph.Bridges {
-		if b.Node == node && len(b.Uplinks) > 0 && (found == nil || b.Name == bridge) {
+	for _, b := range t.graph.BridgesOf(node) {
+		if len(b.Uplinks) > 0 && (found == nil || b.Name == bridge) {
 			found = b
 		}
 	}
@@ -241,7 +239,7 @@ func (t *tracer) uplink(node, bridge string) (string, packet.PortID, bool) {
 		return "", packet.PortID{}, false
 	}
 	_, _, uplink := t.findInterface(node, func(b *topology.Bridge, p *topology.BridgePort, i *topology.Interface) bool {
-		return b == found && (p.Name == b.Uplinks[0] || i.Name == b.Uplinks[0]) && i.OFPort > 0
+		return b.Name == found.Name && (p.Name == b.Uplinks[0] || i.Name == b.Uplinks[0]) && i.OFPort > 0
 	})
 	if uplink == nil {
 		return "", packet.PortID{}, false

@@ -226,11 +226,12 @@ func (r *run) cutOff(ctx context.Context, v *nodeView, a netip.Addr) (journey.Ca
 
 // bridgeOn returns a node's bridge by name; nil if there is none.
 func (d *deployment) bridgeOn(node, name string) *topology.Bridge {
-	i := slices.IndexFunc(d.graph.Bridges, func(b *topology.Bridge) bool { return b.Node == node && b.Name == name })
+	bridges := d.graph.BridgesOf(node)
+	i := slices.IndexFunc(bridges, func(b *topology.Bridge) bool { return b.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return d.graph.Bridges[i]
+	return bridges[i]
 }
 
 // noUplink explains why nothing gets from a bridge to the network outside; ok is false if something does.
