@@ -255,16 +255,17 @@ func (n *Names) OFPorts(bridge string) []OFPort {
 	return ports
 }
 
-// TunnelFrom returns the tunnel port of the integration bridge that receives packets from remote. local is their
+// TunnelFrom returns the first tunnel port of the integration bridge that receives packets from remote. local is their
 // destination address; it may be invalid if the chassis has only one.
 func (n *Names) TunnelFrom(remote, local netip.Addr) (OFPort, bool) {
-	for _, p := range n.OFPorts("") {
+	var first OFPort
+	for number, p := range n.ofports[n.Bridge] {
 		if p.Tunnel != nil && p.Tunnel.Remote == remote &&
-			(!local.IsValid() || !p.Tunnel.Local.IsValid() || p.Tunnel.Local == local) {
-			return p, true
+			(!local.IsValid() || !p.Tunnel.Local.IsValid() || p.Tunnel.Local == local) && (first.Number == 0 || number < first.Number) {
+			first = p
 		}
 	}
-	return OFPort{}, false
+	return first, first.Number > 0
 }
 
 // Zones returns the zones with that number, usually one.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/ovnctl/ovnctl/pkg/held"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/release"
@@ -52,10 +53,25 @@ func ReadLogical(ctx context.Context, southbound ovsdb.Reader) (*Logical, error)
 	return NewLogical(rows), nil
 }
 
-// ReadNames joins l, which may be nil, with a node's own numbers.
-func ReadNames(ctx context.Context, vswitch ovsdb.Reader, host Host, l *Logical) (*Names, error) {
+// HoldNames joins l, which may be nil, with a node's own numbers. From a database that stays the same they are joined again unless
+// somebody has them: each node of hundreds has a tunnel port for each other.
+func HoldNames(ctx context.Context, vswitch ovsdb.Reader, host Host, l *Logical) (*held.Value[Names], error) {
 	n, err := readNumbers(ctx, vswitch, host)
-	return NewNames(l, n.rows, n.tlvs, n.release), err
+	if err != nil {
+		return nil, err
+	}
+	first := NewNames(l, n.rows, n.tlvs, n.release)
+	if !held.Stays(vswitch) {
+		return held.New(first, nil), nil
+	}
+	tlvs, version := n.tlvs, n.release
+	return held.New(first, func() (*Names, error) {
+		var rows Vswitch
+		if err := ovsdb.Load(context.WithoutCancel(ctx), vswitch, &rows); err != nil {
+			return nil, err
+		}
+		return NewNames(l, rows, tlvs, version), nil
+	}), nil
 }
 
 // ownNumbers are a node's rows, tunnel options and ovn-controller release, which determines the flag bits in use.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/held"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
@@ -16,23 +17,27 @@ type Known struct {
 	cluster *cluster.Cluster
 	mu      sync.Mutex
 	zones   map[*cluster.Zone]func() (*decode.Logical, error)
-	nodes   map[*cluster.Node]func() (*decode.Names, error)
+	nodes   map[*cluster.Node]func() (*held.Value[decode.Names], error)
 }
 
 // NewKnown knows nothing yet.
 func NewKnown(c *cluster.Cluster) *Known {
-	return &Known{cluster: c, zones: map[*cluster.Zone]func() (*decode.Logical, error){}, nodes: map[*cluster.Node]func() (*decode.Names, error){}}
+	return &Known{cluster: c, zones: map[*cluster.Zone]func() (*decode.Logical, error){}, nodes: map[*cluster.Node]func() (*held.Value[decode.Names], error){}}
 }
 
 // Names returns the names on an open node.
 func (k *Known) Names(ctx context.Context, n *cluster.Node) (*decode.Names, error) {
-	return onceFor(&k.mu, k.nodes, n, func() (*decode.Names, error) {
+	names, err := onceFor(&k.mu, k.nodes, n, func() (*held.Value[decode.Names], error) {
 		logical, err := k.logical(ctx, k.cluster.ZoneOf(n))
 		if err != nil {
 			return nil, err
 		}
-		return decode.ReadNames(ctx, n.Vswitch(), n, logical)
+		return decode.HoldNames(ctx, n.Vswitch(), n, logical)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return names.Get()
 }
 
 // logical returns the names in a zone; nil without a Southbound.
