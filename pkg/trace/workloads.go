@@ -48,13 +48,17 @@ func (g *Ground) Workloads(ctx context.Context, n *cluster.Node, most int) (lost
 func (g *Ground) workloadLinks(v *nodeView) []string {
 	var links []string
 	for link, port := range v.ports {
-		own := g.hosts.byPort[port.Name] != nil
-		if port.Kind == topology.SwitchPort && port.Type == "" && port.Parent == "" && port.Enabled && port.Chassis == v.SystemID && !own {
+		if g.workloadOn(port, v.SystemID) {
 			links = append(links, link)
 		}
 	}
 	slices.Sort(links)
 	return links
+}
+
+// workloadOn reports whether a port is bound to a chassis and not the host's own.
+func (g *Ground) workloadOn(port *topology.Port, chassis string) bool {
+	return port.Kind == topology.SwitchPort && port.Type == "" && port.Parent == "" && port.Enabled && port.Chassis == chassis && g.hosts.byPort[port.Name] == nil
 }
 
 // shutPorts returns the ports of a node's integration bridge whose OpenFlow configuration stops packets.
