@@ -45,6 +45,7 @@ type run struct {
 	dpHash uint32 // selects the bucket of hashed groups
 	// fromOutside is set if the connection begins in the network outside.
 	fromOutside bool
+	outerOnly   bool           // what comes out of a tunnel is not followed
 	replying    bool           // the packet is the reply
 	ttl         string         // what its TTL begins with and why; empty if its sender was not looked at
 	length      int            // of the packets in bytes, Ethernet header included; 0: unknown

@@ -43,6 +43,9 @@ func (r *run) foresee(ctx context.Context, c *tunnelled, source, remote netip.Ad
 	if under.bridge != "" {
 		r.askAhead(under)
 	}
+	if r.outerOnly {
+		return
+	}
 	r.askAhead(far)
 	t, ok := far.packet.Tuple()
 	if !ok {

@@ -173,7 +173,9 @@ func (g *Ground) fromTunnel(ctx context.Context, v *nodeView, from *cluster.Node
 }
 
 // run starts a connection of its own.
-func (g *Ground) run() *run { return &run{tracer: &g.tracer, ct: &ovs.Conntrack{}, dpHash: 1} }
+func (g *Ground) run() *run {
+	return &run{tracer: &g.tracer, ct: &ovs.Conntrack{}, dpHash: 1, outerOnly: true}
+}
 
 // untunnelled returns the verdict for a packet that ovs-vswitchd does not send into a tunnel.
 func (r *run) untunnelled(at location, leaf ovs.Leaf) journey.Verdict {
