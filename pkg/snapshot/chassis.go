@@ -108,24 +108,45 @@ func (h *Host) chassisName() (c chassisName, err error) {
 	return c, nil
 }
 
-// ID returns a value of Open_vSwitch.external_ids.
-func (s *Switch) ID(key string) string {
+// Settings are the columns of a host's row of Open_vSwitch by which it is configured.
+type Settings struct{ ExternalIDs, OtherConfig map[string]string }
+
+// Settings returns the host's settings. They stay when the host's database is forgotten.
+func (h *Host) Settings() (Settings, error) {
+	return Distil(h, "", func() (Settings, error) {
+		s, err := h.Switch()
+		if err != nil {
+			return Settings{}, err
+		}
+		return s.settings(), nil
+	})
+}
+
+func (s *Switch) settings() Settings {
 	if len(s.OpenvSwitch) == 0 {
-		return ""
+		return Settings{}
 	}
-	return s.OpenvSwitch[0].ExternalIDs[key]
+	return Settings{s.OpenvSwitch[0].ExternalIDs, s.OpenvSwitch[0].OtherConfig}
 }
 
 // Setting returns the value that the ovn-controller of a chassis uses for a key of Open_vSwitch.external_ids, and
 // that key: one with the suffix "-" and the chassis' name takes precedence over the general one (ovn-controller(8)).
 // The value is empty if not set.
-func (s *Switch) Setting(key, chassis string) (value, from string) {
+func (s Settings) Setting(key, chassis string) (value, from string) {
 	if chassis != "" {
-		if v := s.ID(key + "-" + chassis); v != "" {
+		if v := s.ExternalIDs[key+"-"+chassis]; v != "" {
 			return v, key + "-" + chassis
 		}
 	}
-	return s.ID(key), key
+	return s.ExternalIDs[key], key
+}
+
+// ID returns a value of Open_vSwitch.external_ids.
+func (s *Switch) ID(key string) string { return s.settings().ExternalIDs[key] }
+
+// Setting is [Settings.Setting].
+func (s *Switch) Setting(key, chassis string) (value, from string) {
+	return s.settings().Setting(key, chassis)
 }
 
 // IntegrationBridge returns the bridge that the ovn-controller of a chassis uses.

@@ -117,13 +117,13 @@ func ofAnotherNode(p *doctor.Pass, c *sb.Chassis, row identity) bool {
 	if h == nil {
 		return false
 	}
-	sw, err := h.Switch()
+	own, err := h.Settings()
 	if err != nil {
 		return false
 	}
 	name, _, _ := h.ChassisName()
-	ip, _ := sw.Setting("ovn-encap-ip", name)
-	return name == c.Name && sw.ID("hostname") != c.Hostname && !slices.Contains(strings.Split(row.ips, ", "), ip) && doctor.ControllerReplies(h)
+	ip, _ := own.Setting("ovn-encap-ip", name)
+	return name == c.Name && own.ExternalIDs["hostname"] != c.Hostname && !slices.Contains(strings.Split(row.ips, ", "), ip) && doctor.ControllerReplies(h)
 }
 
 // losesPorts reports whether a chassis' log shows that it released several ports in the last seconds.

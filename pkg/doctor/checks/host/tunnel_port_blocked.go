@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,7 +27,12 @@ filter on one of them, firewalld, a security group of the cloud.`,
 	},
 	Sample: 12 * time.Second, // ovs-vswitchd writes the counters to the database every 5 seconds
 	Run: func(p *doctor.Pass) {
-		all := doctor.TakeSamples(p, readTunnels, func(t []tunnel) bool { return len(t) > 0 })
+		most := math.MaxInt
+		if p.Sample() == 0 {
+			most = 1 // nothing to compare them with: without any, there is nothing to say
+		}
+		read := func(h *snapshot.Host) ([]tunnel, error) { return readTunnels(h, most) }
+		all := doctor.TakeSamples(p, read, func(t []tunnel) bool { return len(t) > 0 })
 		for i := range all {
 			if all[i].Both {
 				silentTunnels(p, all, &all[i])
@@ -66,8 +72,12 @@ func (t tunnel) since(second []tunnel) traffic {
 // udpPorts are those that tunnels use unless told otherwise.
 var udpPorts = map[string]string{"geneve": "6081", "vxlan": "4789"}
 
-// readTunnels lists a host's tunnels if its ovs-vswitchd updates their counters.
-func readTunnels(h *snapshot.Host) ([]tunnel, error) {
+// readTunnels lists a host's tunnels, at most the given number, if its ovs-vswitchd updates their counters.
+func readTunnels(h *snapshot.Host, most int) ([]tunnel, error) {
+	return snapshot.Distil(h, fmt.Sprint(most), func() ([]tunnel, error) { return tunnelsOf(h, most) })
+}
+
+func tunnelsOf(h *snapshot.Host, most int) ([]tunnel, error) {
 	if d, err := h.Daemon("ovs-vswitchd"); err != nil {
 		return nil, err
 	} else if d.Liveness != snapshot.Answers {
@@ -84,6 +94,9 @@ func readTunnels(h *snapshot.Host) ([]tunnel, error) {
 	var list []tunnel
 	for _, i := range s.Interfaces {
 		remote := i.Options["remote_ip"]
+		if len(list) == most {
+			break
+		}
 		if udpPorts[i.Type] == "" || remote == "" || remote == "flow" {
 			continue
 		}

@@ -140,14 +140,9 @@ func readFlowLimit(h *snapshot.Host) (f flowLimit, err error) {
 		return f, err
 	}
 	f.hit, f.kill, f.reduced = counters["upcall_flow_limit_hit"], counters["upcall_flow_limit_kill"], counters["upcall_flow_limit_reduced"]
-	s, err := h.Switch()
-	if err != nil {
-		return f, err
-	}
-	for _, o := range s.OpenvSwitch {
-		f.configured, _ = strconv.Atoi(o.OtherConfig["flow-limit"])
-	}
-	return f, nil
+	own, err := h.Settings()
+	f.configured, _ = strconv.Atoi(own.OtherConfig["flow-limit"])
+	return f, err
 }
 
 // undecided reports whether the limit was reached before, so that a second sample shows whether it still is.

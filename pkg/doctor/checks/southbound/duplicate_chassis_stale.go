@@ -61,7 +61,7 @@ func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, foun
 		if h.Zone() != z {
 			continue
 		}
-		sw, err := h.Switch()
+		own, err := h.Settings()
 		if err != nil {
 			continue
 		}
@@ -69,14 +69,14 @@ func blockers(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound, foun
 		if err != nil || name == "" {
 			continue
 		}
-		ips, key := sw.Setting("ovn-encap-ip", name)
+		ips, key := own.Setting("ovn-encap-ip", name)
 		endpoints := doctor.Endpoints(ips)
 		for e := range doctor.Each(south.Encaps) {
 			if e.ChassisName == name || !slices.Contains(endpoints, e.IP) {
 				continue
 			}
 			c := south.ChassisNamed(e.ChassisName)
-			if c == nil || snapshot.Elsewhere(c) || sw.ID("ovn-encap-ip-"+c.Name) != "" {
+			if c == nil || snapshot.Elsewhere(c) || own.ExternalIDs["ovn-encap-ip-"+c.Name] != "" {
 				continue
 			}
 			r := &duplicate{chassis: c, of: name, blocked: south.ChassisNamed(name) == nil, also: []doctor.Object{doctor.NodeObject(h.Name)}}

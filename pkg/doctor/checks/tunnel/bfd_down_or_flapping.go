@@ -67,20 +67,28 @@ func tunnelSessions(p *doctor.Pass, h *snapshot.Host) {
 }
 
 // flaps returns how often a host's sessions went down and up again, by interface.
-func flaps(h *snapshot.Host) map[string]int {
-	out := map[string]int{}
+func flaps(h *snapshot.Host) flapCounts {
 	if h == nil {
-		return out
+		return nil
 	}
-	if s, err := h.Switch(); err == nil {
+	counts, _ := snapshot.Distil(h, "", func() (flapCounts, error) {
+		counts := flapCounts{}
+		s, err := h.Switch()
+		if err != nil {
+			return counts, err
+		}
 		for _, t := range s.BridgeInterfaces() {
 			if facts.IsTunnel(t.Type) && t.BFD["enable"] == "true" {
-				out[t.Name], _ = strconv.Atoi(t.BFDStatus["flap_count"])
+				counts[t.Name], _ = strconv.Atoi(t.BFDStatus["flap_count"])
 			}
 		}
-	}
-	return out
+		return counts, nil
+	})
+	return counts
 }
+
+// flapCounts are how often sessions went down and up again, by interface.
+type flapCounts map[string]int
 
 // sessionsDown returns the finding of a host with sessions that are down.
 func sessionsDown(h *snapshot.Host, down []snapshot.BridgeInterface, sessions int) doctor.Finding {
@@ -127,7 +135,7 @@ func hostnameOf(h *snapshot.Host, chassis string) string {
 
 // flappingSessions compares the flap counts of two samples, of all hosts: one sample shows sessions that are down, but no rate of changes.
 func flappingSessions(p *doctor.Pass) {
-	first := map[*snapshot.Host]map[string]int{}
+	first := map[*snapshot.Host]flapCounts{}
 	for _, h := range p.Hosts {
 		if counts := flaps(h); len(counts) > 0 {
 			first[h] = counts

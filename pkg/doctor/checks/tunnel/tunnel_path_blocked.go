@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
@@ -49,6 +50,8 @@ func followTunnels(d *snapshot.Deployment) (tunnelsFollowed, error) {
 			return all, err
 		}
 		nodes := facts.Switching(d)
+		// A node's first peers are those that follow it: of many nodes, only these few are in memory.
+		slices.SortFunc(nodes, func(a, b *cluster.Node) int { return strings.Compare(a.SystemID, b.SystemID) })
 		each := make([]tunnelsFollowed, len(nodes))
 		d.SideBySide(len(nodes), func(i int) { // what cannot be read is reported by other checks
 			each[i].lost, each[i].count, _ = ground.Beside().Tunnels(d.Context(), nodes[i], peersFollowed)
