@@ -44,7 +44,7 @@ func main() {
 	case len(os.Args) > 5 && os.Args[1] == "mesh":
 		err = replay(os.Args[2], os.Args[3], os.Args[4], os.Args[5:])
 	default:
-		err = fmt.Errorf("record or replay?")
+		err = fmt.Errorf("record, replay or mesh?")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "answer:", err)
@@ -175,20 +175,20 @@ func replay(dir, delay, host string, command []string) error {
 		time.Sleep(wait)
 		script = here(script)
 		reply, err := os.ReadFile(file(filepath.Join(dir, node), script))
-		if os.IsNotExist(err) && command == nil { // nobody asked the real node: no part of the reply is there
+		switch {
+		case os.IsNotExist(err) && command == nil: // nobody asked the real node: no part of the reply is there
 			_, err = fmt.Printf("%s done\n", mark)
 			return err
-		}
-		if os.IsNotExist(err) {
-			if real == nil {
-				var words []string
-				for _, word := range command {
-					words = append(words, strings.ReplaceAll(word, "{node}", node))
-				}
-				if real, err = enter(filepath.Join(dir, node), words); err != nil {
-					return err
-				}
+		case os.IsNotExist(err) && real == nil:
+			var words []string
+			for _, word := range command {
+				words = append(words, strings.ReplaceAll(word, "{node}", node))
 			}
+			if real, err = enter(filepath.Join(dir, node), words); err != nil {
+				return err
+			}
+			fallthrough
+		case os.IsNotExist(err):
 			reply, err = real.ask(script, mark)
 		}
 		if err != nil {
