@@ -19,7 +19,7 @@ const All = "all"
 //     an interface, except those of the nodes themselves;
 //   - NAMESPACE/, ns:NAMESPACE or ns/NAMESPACE: the pods of a namespace, also NAMESPACE if nothing else has that name;
 //   - svc:NAMESPACE/: its services;
-//   - switch:NAME: the workloads on a switch;
+//   - switch:NAME: the workloads on a switch, also NAME if nothing else has that name;
 //   - node:NODE/: those on a node (node:NODE is the node itself);
 //   - label:KEY or label:KEY=VALUE: those with this in the external_ids of
 //     their port;
@@ -42,6 +42,9 @@ func (g *Graph) Select(text string, kinds ...Kind) ([]Match, error) {
 			return []Match{m}, nil
 		}
 		if found = s.namespace(err); len(found) == 0 {
+			found = s.network(err)
+		}
+		if len(found) == 0 {
 			return nil, err
 		}
 	case len(found) == 0:
@@ -166,13 +169,36 @@ func (s *selector) pods(pattern string) ([]Match, bool) {
 
 // namespace finds the pods of a namespace, given as a name that was not found otherwise.
 func (s *selector) namespace(err error) []Match {
-	var name *NameError
-	if !errors.As(err, &name) || len(name.Matches) > 0 || s.text == "" || strings.ContainsAny(s.text, ":/") {
+	name, ok := s.unfound(err)
+	if !ok || strings.Contains(s.text, "/") {
 		return nil
 	}
 	found, _ := s.pods(s.text + "/")
 	name.Nearest = slices.Concat(s.nearest, name.Nearest)
 	return found
+}
+
+// network finds the workloads on a switch, given by a name that was not found otherwise.
+func (s *selector) network(err error) []Match {
+	name, ok := s.unfound(err)
+	if !ok {
+		return nil
+	}
+	if _, err := s.placesLike(KindSwitch, s.text); err != nil {
+		return nil
+	}
+	found := s.on(KindSwitch, s.text)
+	name.Reason = "no pod or VM is on this switch" // unless some are found
+	return found
+}
+
+// unfound returns the error of a name without a kind that nothing has.
+func (s *selector) unfound(err error) (*NameError, bool) {
+	var name *NameError
+	if !errors.As(err, &name) || len(name.Matches) > 0 || s.text == "" || strings.Contains(s.text, ":") {
+		return nil, false
+	}
+	return name, true
 }
 
 func known(names map[string]bool) []string {

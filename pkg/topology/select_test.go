@@ -27,6 +27,8 @@ func TestSelect(t *testing.T) {
 		{"web-*", "pod:bank/web-0 pod:shop/web-0 vm:7d3c0a54-0000-4000-8000-00000000aaaa"},
 		{"shop/web-0", "pod:shop/web-0"},
 		{"switch:node1", "pod:bank/web-0 pod:shop/web-0"},
+		{"private", "lsp:dyn vm:7d3c0a54-0000-4000-8000-00000000aaaa"},
+		{"ovn-default", "pod:bank/db"},
 		{"switch:node*", "pod:bank/web-0 pod:shop/web-0"},
 		{"node:node1", "node:node1"},
 		{"node:node1/", "pod:shop/web-0"},
