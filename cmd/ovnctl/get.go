@@ -153,7 +153,7 @@ func (o *getOptions) run(ctx context.Context, args []string) (err error) {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	if len(items) == 0 && !o.machine() {
-		fmt.Fprintf(o.stderr, "ovnctl: no %s%s\n", kind.Name, o.restriction())
+		fmt.Fprintf(o.stderr, "ovnctl: no %s%s\n%s", kind.Name, o.restriction(), o.otherWorkloads(g, kind))
 	}
 	if len(c.Problems) > 0 || g.Failed() {
 		return verdict(exitUnknown)
@@ -184,6 +184,20 @@ func (o *getOptions) restriction() string {
 		text += " with " + render.Clean(o.selector)
 	}
 	return text
+}
+
+// otherWorkloads names the list that has the workloads of a deployment without pods, or without VMs.
+func (o *getOptions) otherWorkloads(g *topology.Graph, kind *inventory.Kind) string {
+	workloads := []string{"pods", "vms", "ports"}
+	if !slices.Contains(workloads, kind.Name) || o.restriction() != "" {
+		return ""
+	}
+	for _, name := range workloads {
+		if n := len(inventory.KindOf(name).Items(g)); n > 0 {
+			return fmt.Sprintf("hint: %s lists %d\n", o.withSource("ovnctl get "+name), n)
+		}
+	}
+	return ""
 }
 
 // choose returns the items with the names, in the namespace, that the selector selects.
