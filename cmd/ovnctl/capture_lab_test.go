@@ -350,7 +350,7 @@ func TestCaptureRedact(t *testing.T) {
 	}
 	out, before := unpacked(file), unpacked(plain)
 	originals := []string{"shop", "ledger", "vault", "fd00:10:244"}
-	// Whole addresses: that a pseudonym begins as an original does happens once in 256 keys.
+	// Whole addresses: that a pseudonym begins as an original does happens once in 256 keys, and so that 10.244.0.0/16 stays.
 	addresses := regexp.MustCompile(`\b(10\.244|172\.30\.0|203\.0\.113)\.[0-9.]*[0-9]\b`).FindAllString(string(before), -1)
 	if len(addresses) == 0 {
 		t.Fatal("the capture holds no address of the lab")
@@ -369,6 +369,9 @@ func TestCaptureRedact(t *testing.T) {
 	}
 	slices.Sort(addresses)
 	for _, a := range slices.Compact(addresses) {
+		if strings.HasSuffix(a, ".0.0") {
+			continue
+		}
 		if at := regexp.MustCompile(`\b` + regexp.QuoteMeta(a) + `\b`).FindIndex(out); at != nil {
 			t.Errorf("%s is in it: %q", a, out[max(0, at[0]-100):min(len(out), at[1]+100)])
 		}
