@@ -176,10 +176,12 @@ func compareWrongFlows(t *testing.T, root string) {
 // portNames are the names of what mod_tp_src and mod_tp_dst write.
 var portNames = strings.NewReplacer("udp_", "tcp_", "sctp_", "tcp_")
 
+// flowMod makes what ovs-ofctl prints of a flow that is to be added what it prints of one that is there.
+var flowMod = strings.NewReplacer("table:", "table=", "cookie:", "cookie=", " idle:", " idle_timeout=", " hard:", " hard_timeout=", " importance:", " importance=")
+
 // meaning is a flow in a form that does not depend on how it is written.
 func meaning(t *testing.T, text string) string {
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "table:", "table="), "cookie:", "cookie=")
-	e, err := new(openflow.Reader).FlowEntry(text)
+	e, err := new(openflow.Reader).FlowEntry(flowMod.Replace(text))
 	if err != nil {
 		t.Errorf("%s: %v", text, err)
 	}
