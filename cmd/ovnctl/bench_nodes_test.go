@@ -103,7 +103,7 @@ func (r *nodeRecording) ask(b *testing.B, program string, count int, nb, sb *ovs
 	out, _ := cmd.Output()
 	b.ReportMetric(time.Since(start).Seconds(), "s")
 	b.ReportMetric(float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)/1024, "MiB")
-	b.ReportMetric((cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), "s-of-CPU") // without that of the nodes
+	b.ReportMetric((cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), "s-of-CPU") // with the processes that are the nodes
 	var doc doctor.Document
 	if err := json.Unmarshal(out, &doc); err != nil {
 		b.Fatalf("%v: %.2000s", err, out)
