@@ -424,7 +424,7 @@ func (o *options) limitMemory(chosen bool) {
 // keepMuch fits the limits to a process that goes on, or reads many nodes: garbage is collected as it grows, and the soft limit is that
 // of --memory. One below what is kept would have it collect without a pause.
 func (o *options) keepMuch() {
-	debug.SetGCPercent(40)
+	debug.SetGCPercent(25)
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(o.memory)
 	}
