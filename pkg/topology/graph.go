@@ -41,7 +41,7 @@ type Graph struct {
 	hasNorthbound, hasSouthbound map[string]bool
 
 	read      []zoneData // rows as read, for WithNodes
-	had       []*physical
+	had       []*physicalNode
 	ways      bool // as of LoadWays
 	loadNotes []string
 	failed    bool
@@ -58,7 +58,7 @@ type portKey struct {
 }
 
 // build joins what was read.
-func build(zones []zoneData, nodes []*physical, ways bool) *Graph {
+func build(zones []zoneData, nodes []*physicalNode, ways bool) *Graph {
 	g := &Graph{
 		Topology:      empty(),
 		byUUID:        map[string]any{},

@@ -35,7 +35,7 @@ func load(ctx context.Context, s Source, readZone zoneReader, ways bool) (*Graph
 	})
 	all := make([]zoneData, len(reads))
 	errs := make([][]error, len(reads))
-	var nodes []*physical
+	var nodes []*physicalNode
 	var unread []string
 	var err error
 	var beside sync.WaitGroup
@@ -85,16 +85,16 @@ func (g *Graph) addNotes(notes []string) {
 }
 
 // readNodes reads the open nodes that have not been read yet.
-func readNodes(ctx context.Context, s Source, have []*physical, ways bool) (nodes []*physical, notes []string, failed error) {
+func readNodes(ctx context.Context, s Source, have []*physicalNode, ways bool) (nodes []*physicalNode, notes []string, failed error) {
 	known := make(map[string]bool, len(have))
 	for _, n := range have {
 		known[n.name] = true
 	}
-	var more []*physical
+	var more []*physicalNode
 	var databases []ovsdb.Reader
 	s.EachNode(func(name, zone string, vswitch ovsdb.Reader) {
 		if !known[name] {
-			more = append(more, &physical{name: name, zone: zone})
+			more = append(more, &physicalNode{name: name, zone: zone})
 			databases = append(databases, vswitch)
 		}
 	})

@@ -12,8 +12,8 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
 )
 
-// A physical is what a node's own database has: the same, whatever the zones have. It is immutable once read.
-type physical struct {
+// A physicalNode is what a node's own database has: the same, whatever the zones have. It is immutable once read.
+type physicalNode struct {
 	name, zone string
 	node       *Node // nil if the database has no row of Open_vSwitch
 	bridges    *bridgesHeld
@@ -31,7 +31,7 @@ type attached struct {
 
 // read reads a node's database. The bridges of one that stays the same are made again when somebody asks for them, if only ways are
 // wanted.
-func (n *physical) read(ctx context.Context, db ovsdb.Reader, ways bool) error {
+func (n *physicalNode) read(ctx context.Context, db ovsdb.Reader, ways bool) error {
 	node, bridges, err := readPhysical(ctx, db, n.name, n.zone)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func readPhysical(ctx context.Context, db ovsdb.Reader, name, zone string) (*Nod
 }
 
 // addNode adds a node, with its bridges unless they are as many as LoadWays leaves out.
-func (g *Graph) addNode(data *physical) {
+func (g *Graph) addNode(data *physicalNode) {
 	if data.node == nil {
 		g.Notes = append(g.Notes, "node "+data.name+": its Open_vSwitch database has no row of Open_vSwitch: ovs-vswitchd has never run there")
 		return
@@ -274,7 +274,7 @@ func (b *nodeBuilder) role(br *Bridge, p *BridgePort, driver string) string {
 }
 
 // attach links each logical port to its interfaces.
-func (g *Graph) attach(nodes []*physical) {
+func (g *Graph) attach(nodes []*physicalNode) {
 	for _, n := range nodes {
 		for _, a := range n.attached {
 			for _, p := range g.portsByName[a.port] {

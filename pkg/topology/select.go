@@ -184,12 +184,12 @@ func (s *selector) network(err error) []Match {
 	if !ok {
 		return nil
 	}
-	if _, err := s.placesLike(KindSwitch, s.text); err != nil {
+	places, unknown := s.placesLike(KindSwitch, s.text)
+	if unknown != nil {
 		return nil
 	}
-	found := s.on(KindSwitch, s.text)
 	name.Reason = "no pod or VM is on this switch" // unless some are found
-	return found
+	return s.at(KindSwitch, places)
 }
 
 // unfound returns the error of a name without a kind that nothing has.
@@ -244,6 +244,11 @@ func (s *selector) on(kind Kind, name string) []Match {
 		return nil
 	}
 	s.reason = "no pod or VM runs there"
+	return s.at(kind, places)
+}
+
+// at finds the workloads on switches, or on nodes.
+func (s *selector) at(kind Kind, places []Match) []Match {
 	return s.workloads(func(p *Port) bool {
 		return slices.ContainsFunc(places, func(m Match) bool {
 			if kind == KindSwitch {

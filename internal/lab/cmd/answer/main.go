@@ -165,10 +165,10 @@ func replay(dir, delay, host string, command []string) error {
 	if err != nil {
 		return err
 	}
-	var real *shell
+	var asked *shell
 	defer func() {
-		if real != nil {
-			real.close()
+		if asked != nil {
+			asked.close()
 		}
 	}()
 	return scripts(func(script, mark string) error {
@@ -179,17 +179,17 @@ func replay(dir, delay, host string, command []string) error {
 		case os.IsNotExist(err) && command == nil: // nobody asked the real node: no part of the reply is there
 			_, err = fmt.Printf("%s done\n", mark)
 			return err
-		case os.IsNotExist(err) && real == nil:
+		case os.IsNotExist(err) && asked == nil:
 			var words []string
 			for _, word := range command {
 				words = append(words, strings.ReplaceAll(word, "{node}", node))
 			}
-			if real, err = enter(filepath.Join(dir, node), words); err != nil {
+			if asked, err = enter(filepath.Join(dir, node), words); err != nil {
 				return err
 			}
 			fallthrough
 		case os.IsNotExist(err):
-			reply, err = real.ask(script, mark)
+			reply, err = asked.ask(script, mark)
 		}
 		if err != nil {
 			return err
