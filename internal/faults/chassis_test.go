@@ -492,6 +492,12 @@ func staleChassis(t *testing.T, release string) {
 		return s.sh("central", "ovn-sbctl --bare --columns=name find Chassis name=a0000000-0000-4000-8000-000000000003") != ""
 	})
 	s.settle()
+	for _, node := range []string{"node1", "node2"} { // whose tunnel to node3 was replaced, in one change if they were told of both chassis at once
+		other := &scene{T: t, Lab: l, ctx: s.ctx, fault: &fault{on: node}}
+		if code, out := other.ovnctl("doctor", "--fix", "--yes"); code != 0 {
+			t.Errorf("%s: exit %d:\n%s", node, code, out)
+		}
+	}
 	f.lost = []probe{{"sw0-p1", "sw0-p3", "tcp"}, {"sw1-p3", "sw0-p1", "icmp"}}
 	s.verifyFixed()
 	if code, out := s.ovnctl("fix", "undo", "--yes"); code != 4 {

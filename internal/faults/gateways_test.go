@@ -3,6 +3,9 @@
 package faults
 
 import (
+	"strconv"
+	"time"
+
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 )
 
@@ -124,6 +127,20 @@ var gatewaysFaults = []fault{
 		},
 		object: "on node1",
 		lost:   []probe{{"shop_client", "shop_web-2", "tcp"}},
+	},
+	{
+		check: "tunnel-missing-to-chassis", name: "replaced in one change", on: "node1",
+		how: "ovs-vsctl del-port and add-port in one transaction, as ovn-controller does where a chassis replaces another",
+		make: func(s *scene) {
+			const find = "ovs-vsctl --bare --columns=name find Interface type=geneve options:remote_ip=172.30.0.12"
+			s.until("ovn-controller has its tunnel", func() bool { return s.sh("node1", find) != "" })
+			name := "ovn-" + strconv.FormatInt(time.Now().UnixMilli()%1e6, 10) // another than the one before
+			s.sh("node1", `old=$(%s); id=$(ovs-vsctl get Port $old external_ids:ovn-chassis-id)
+				ovs-vsctl del-port $old -- add-port br-int %[2]s -- set Port %[2]s external_ids:ovn-chassis-id=$id -- set Interface %[2]s type=geneve options:csum=true options:key=flow options:remote_ip=172.30.0.12 || true`, find, name)
+			s.repair = words("retry-tunnel " + name)
+		},
+		object: "on node1", repair: words("retry-tunnel"),
+		lost: []probe{{"shop_client", "shop_web-2", "tcp"}},
 	},
 	{
 		check: "bfd-down-or-flapping", name: "peer hangs", on: "node2",

@@ -73,3 +73,11 @@ func SameTunnel(a, b snapshot.BridgeInterface) bool {
 	}
 	return true
 }
+
+// GivenUp reports whether Open vSwitch refused a tunnel for one that is gone. ovs-vswitchd gives a deleted tunnel up only
+// after it has made the new ones of the same change, and then does not try again: what replaces a tunnel to the same
+// address in one transaction fails with "File exists" until the configuration changes.
+func GivenUp(s *snapshot.Switch, t snapshot.BridgeInterface) bool {
+	return IsTunnel(t.Type) && t.OFNumber() == 0 && strings.Contains(t.Error.Get(), "File exists") &&
+		!slices.ContainsFunc(s.BridgeInterfaces(), func(o snapshot.BridgeInterface) bool { return SameTunnel(o, t) })
+}

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ovnctl/ovnctl/pkg/facts"
@@ -24,23 +23,7 @@ tunnel as one of its own: Open vSwitch creates only one of the two.`,
 	Class: fixes.Ask,
 	Risk:  fixes.Medium,
 	Check: "tunnel-missing-to-chassis",
-	Plan: onHost(func(h *snapshot.Host, a fixes.Args) (*fixes.Plan, error) {
-		s, err := h.Switch()
-		if err != nil {
-			return nil, err
-		}
-		var names []string
-		for _, p := range s.BridgeInterfaces() {
-			if !facts.IsTunnel(p.Type) {
-				continue
-			}
-			names = append(names, p.Port.Name)
-			if p.Port.Name == a["PORT"] {
-				return planDeleteTunnel(h, s, p)
-			}
-		}
-		return nil, fmt.Errorf("no tunnel port %q; %s has %s", a["PORT"], h.Name, several(names))
-	}),
+	Plan:  onTunnel(planDeleteTunnel),
 }
 
 func planDeleteTunnel(h *snapshot.Host, s *snapshot.Switch, p snapshot.BridgeInterface) (*fixes.Plan, error) {
@@ -65,13 +48,8 @@ func planDeleteTunnel(h *snapshot.Host, s *snapshot.Switch, p snapshot.BridgeInt
 			Classic: []string{fixes.Command("ovs-vsctl del-port %s %s", p.Bridge.Name, p.Port.Name)},
 		}},
 	}
-	if ovn := all[i]; ovn.OFNumber() == 0 {
-		// Open vSwitch failed to add OVN's tunnel while this one existed, and retries when any port changes.
-		retry := fixes.Set{
-			DB: "Open_vSwitch", What: "make Open vSwitch try port " + ovn.Port.Name + " again",
-			Row: ovn.Port, Columns: fixes.Row{"other_config:ovnctl-retry": "true"}, Classic: []string{},
-		}
-		plan.Steps = append(plan.Steps, retry.Step(), retry.Back("remove the mark from port "+ovn.Port.Name))
+	if ovn := all[i]; ovn.OFNumber() == 0 { // refused for this one
+		plan.Steps = append(plan.Steps, tryAgain(ovn)...)
 	}
 	return plan, nil
 }

@@ -81,6 +81,27 @@ func onInterface(plan func(*snapshot.Host, *snapshot.Switch, snapshot.BridgeInte
 	})
 }
 
+// onTunnel plans for the tunnel port in PORT of the host in NODE, or without it of the local one.
+func onTunnel(plan func(*snapshot.Host, *snapshot.Switch, snapshot.BridgeInterface) (*fixes.Plan, error)) planner {
+	return onHost(func(h *snapshot.Host, a fixes.Args) (*fixes.Plan, error) {
+		s, err := h.Switch()
+		if err != nil {
+			return nil, err
+		}
+		var names []string
+		for _, p := range s.BridgeInterfaces() {
+			if !facts.IsTunnel(p.Type) {
+				continue
+			}
+			names = append(names, p.Port.Name)
+			if p.Port.Name == a["PORT"] {
+				return plan(h, s, p)
+			}
+		}
+		return nil, fmt.Errorf("no tunnel port %q; %s has %s", a["PORT"], h.Name, several(names))
+	})
+}
+
 // localNetwork returns the local host, with its links, addresses and routes.
 func localNetwork(d *snapshot.Deployment) (*snapshot.Host, *node.Network, error) {
 	h := d.Local()

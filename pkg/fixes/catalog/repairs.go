@@ -70,6 +70,7 @@ var Repairs = []*fixes.Repair{
 	RouterChassis,
 	GatewayChassisOf,
 	DeleteTunnel,
+	RetryTunnel,
 	DropVXLAN,
 	VXLANModeOff,
 

@@ -321,7 +321,7 @@ func tunnelsOf(p *doctor.Pass, h *snapshot.Host) {
 			continue
 		}
 		for _, t := range tunnels[c.Name] {
-			tunnel(p, h, c, t, others)
+			tunnel(p, h, s, c, t, others)
 		}
 	}
 	if len(missing) > 0 {
@@ -330,7 +330,7 @@ func tunnelsOf(p *doctor.Pass, h *snapshot.Host) {
 }
 
 // tunnel reports an OVN tunnel that conflicts with another, or that Open vSwitch could not create.
-func tunnel(p *doctor.Pass, h *snapshot.Host, c chassisPeer, t snapshot.BridgeInterface, others []snapshot.BridgeInterface) {
+func tunnel(p *doctor.Pass, h *snapshot.Host, s *snapshot.Switch, c chassisPeer, t snapshot.BridgeInterface, others []snapshot.BridgeInterface) {
 	f := doctor.Finding{
 		Object:   tunnelObject(h, t.Name),
 		Also:     []doctor.Object{doctor.NodeObject(h.Name), doctor.NodeObject(c.Hostname), doctor.InterfaceObject(h, t)},
@@ -359,8 +359,13 @@ func tunnel(p *doctor.Pass, h *snapshot.Host, c chassisPeer, t snapshot.BridgeIn
 	f.Reason = "failed"
 	f.Title = fmt.Sprintf("Open vSwitch could not make the tunnel %s to %s", t.Name, c.Hostname)
 	f.Effect = "no packet gets to " + c.Hostname
-	f.Cause = "the error of Open vSwitch: " + cmp.Or(t.Error.Get(), "none")
-	f.Next = fixes.Command("ovs-vsctl --columns=name,error,options list Interface %s", t.Name)
+	if facts.GivenUp(s, t) {
+		f.Cause = "one change replaced the tunnel to the same address by this one, as when a chassis is replaced: Open vSwitch still had the old one when it made this one, and tries again only when its configuration changes"
+		f.Fix = catalog.RetryTunnel.With(t.Port.Name)
+	} else {
+		f.Cause = "the error of Open vSwitch: " + cmp.Or(t.Error.Get(), "none")
+		f.Next = fixes.Command("ovs-vsctl --columns=name,error,options list Interface %s", t.Name)
+	}
 	p.Report(f)
 }
 
