@@ -40,6 +40,8 @@ type Config struct {
 	Timeout       time.Duration // for opening all this, and per request; default 5 s
 	Record        string        // directory for the nodes' replies
 	MaxReply      int           // bytes of one reply of a database; 0 for the default
+
+	shelf *node.Shelf // of the Cluster that is opened: what its nodes on other hosts print
 }
 
 // A Cluster is an open deployment.
@@ -192,7 +194,8 @@ func Open(ctx context.Context, config Config) (*Cluster, error) {
 	if config.Timeout <= 0 {
 		config.Timeout = defaultTimeout
 	}
-	c := &Cluster{time: time.Now(), timeout: config.Timeout}
+	config.shelf = &node.Shelf{}
+	c := &Cluster{time: time.Now(), timeout: config.Timeout, close: []func() error{config.shelf.Close}}
 	open := c.openLive
 	if config.Offline != "" || config.Saved != nil {
 		open = c.openOffline
@@ -444,6 +447,7 @@ func (n *Node) gather(ctx context.Context, keeps bool) (err error) {
 // Close of its own.
 func (c *Cluster) Again() *Cluster {
 	again := &Cluster{time: time.Now(), timeout: c.timeout, snapshot: c.snapshot}
+	shelf := &node.Shelf{} // its file goes when nobody uses it any more
 	for _, z := range c.Zones {
 		again.Zones = append(again.Zones, z.again())
 	}
@@ -456,6 +460,7 @@ func (c *Cluster) Again() *Cluster {
 			f.opened(n.Vswitch())
 			f.failed = n.failed
 		}
+		node.ShelveOn(f.Host, shelf)
 		return f
 	}
 	for _, n := range c.Hosts {

@@ -253,6 +253,7 @@ func otherHost(config Config, name, hostname string) (h node.Host, far bool) {
 	if err != nil {
 		return node.Unreachable(name, err), false
 	}
+	node.ShelveOn(h, config.shelf)
 	if config.DatabasesOnly {
 		node.DatabaseFirst(h)
 	}

@@ -168,7 +168,7 @@ func TestListenFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := h.(*remote)
-			r.whole.parts = map[string]part{"addr": {out: []byte("[]")}, "route4": {}, "route6": {}, "rule4": {}, "rule6": {}, "neigh": {}, "sysctl": {}}
+			r.whole = gathered{done: true, rest: r.shelf.shelve(map[string]part{"addr": {out: []byte("[]")}, "route4": {}, "route6": {}, "rule4": {}, "rule6": {}, "neigh": {}, "sysctl": {}})}
 			if ear, err := r.Listen(t.Context(), Watch{Words: []Word{{1, 1}}, For: 5 * time.Second}, func(Frame) {}); err == nil {
 				_ = ear.Stop()
 				t.Error("no error")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,15 +39,41 @@ type remote struct {
 	shells *shells
 	ahead  aheads
 	busy   gates
+	shelf  *Shelf
 
 	database, whole gathered             // guarded by the gate "gather"
 	network         *held.Value[Network] // guarded by the gate "network"
 }
 
-// gathered is what one script has read.
+// gathered is what one script has read: the database, and the rest.
 type gathered struct {
-	parts map[string]part
-	err   error
+	done           bool
+	database, rest *held.Value[map[string]part] // on the shelf, and taken apart while in use
+	err            error
+}
+
+// of returns the parts that a part is kept with.
+func (g *gathered) of(name string) (map[string]part, error) {
+	kept := g.rest
+	if name == databasePart {
+		kept = g.database
+	}
+	parts, err := kept.Get()
+	if err != nil {
+		return nil, err
+	}
+	return *parts, g.err
+}
+
+// shelve keeps parts of a script's output.
+func (s *Shelf) shelve(parts map[string]part) *held.Value[map[string]part] {
+	boundary := rand.Text()
+	kept := s.keep(frame(parts, boundary))
+	return held.New(&parts, func() (*map[string]part, error) {
+		text, err := kept.text()
+		again := parseParts(text, boundary)
+		return &again, err
+	})
 }
 
 // Stays says that the network is the same whenever it is asked for, as [held.Stays] asks.
@@ -158,18 +185,19 @@ func (r *remote) gather(ctx context.Context, name string) (map[string]part, erro
 		}
 		q.kernel, g = strings.Replace(gatherScript, "SYSCTLS", strings.Join(paths, " "), 1), &r.whole
 	}
-	if g.parts == nil && g.err == nil {
-		g.parts, g.err = r.run(ctx, q, r.Timeout/2, r.Timeout)
-		for name, p := range g.parts {
-			g.parts[name] = p.pack()
-		}
+	if !g.done {
+		parts, err := r.run(ctx, q, r.Timeout/2, r.Timeout)
 		if errors.Is(ctx.Err(), context.Canceled) { // the caller gave up, not the node
-			err := g.err
-			*g = gathered{}
 			return nil, r.fail(err)
 		}
+		database := map[string]part{}
+		if p, ok := parts[databasePart]; ok {
+			database[databasePart] = p
+			delete(parts, databasePart)
+		}
+		*g = gathered{done: true, database: r.shelf.shelve(database), rest: r.shelf.shelve(parts), err: err}
 	}
-	return g.parts, g.err
+	return g.of(name)
 }
 
 func (r *remote) fail(err error) error { return fmt.Errorf("node %s: %w", r.Name(), err) }
@@ -181,11 +209,7 @@ func (r *remote) part(ctx context.Context, name, tool string) ([]byte, error) {
 	if !ok {
 		return nil, r.unanswered(name, err)
 	}
-	out, err := p.unpack()
-	if err != nil {
-		return nil, r.fail(err)
-	}
-	return out, r.explain(p, tool)
+	return p.out, r.explain(p, tool)
 }
 
 // unanswered is the error of a part that a script's output lacks.

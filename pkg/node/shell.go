@@ -3,11 +3,10 @@ package node
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
-
-	"github.com/klauspost/compress/s2"
 )
 
 // splitWords splits a command prefix as a shell would, without expanding
@@ -59,24 +58,9 @@ func shellQuote(s string) string {
 
 // A part is one script command's result.
 type part struct {
-	out    []byte
-	packed bool   // out is compressed
-	err    string // its standard error
-	code   int
-}
-
-// pack returns the part as it is kept: of its own, so that others can be dropped, and small, as there may be hundreds of nodes.
-func (p part) pack() part {
-	p.out, p.packed = bytes.Clone(s2.Encode(nil, p.out)), true
-	return p
-}
-
-// unpack returns the output of a part, packed or not.
-func (p part) unpack() ([]byte, error) {
-	if !p.packed {
-		return p.out, nil
-	}
-	return s2.Decode(nil, p.out)
+	out  []byte
+	err  string // its standard error
+	code int
 }
 
 // snapPrefix is what MicroOVN's snap puts before the names of the daemons' programs.
@@ -148,6 +132,15 @@ func parseParts(b []byte, boundary string) map[string]part {
 		parts[name] = p
 		b = rest
 	}
+}
+
+// frame is the text that [parseParts] takes apart.
+func frame(parts map[string]part, boundary string) []byte {
+	var b bytes.Buffer
+	for name, p := range parts {
+		fmt.Fprintf(&b, "%[1]s begin %[2]s\n%[3]s\n%[1]s said %[2]s %[4]d\n%[5]s\n%[1]s end %[2]s\n", boundary, name, p.out, p.code, p.err)
+	}
+	return b.Bytes()
 }
 
 // A bounded buffer keeps the first bytes written to it and reports if there were more. It embeds no bytes.Buffer, whose ReadFrom
