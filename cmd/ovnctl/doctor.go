@@ -327,7 +327,7 @@ type examination struct {
 // examine runs the checks on a fresh snapshot.
 func (e *examination) examine(ctx context.Context) (doctor.Report, error) {
 	start := time.Now()
-	e.looked = snapshot.Look(ctx, e.c, snapshot.Options{Sample: e.sample, Parallel: e.parallel, Kept: e.kept})
+	e.looked = snapshot.Look(ctx, e.c, snapshot.Options{Sample: e.sample, Parallel: e.parallel, Kept: e.kept, Timed: e.stats})
 	e.gather()
 	chosen, err := e.sendTunnels(ctx)
 	if err != nil {

@@ -60,7 +60,7 @@ func parseLongest(text string) (time.Duration, error) {
 
 // Datapaths returns the OVS datapaths of the host's ovs-vswitchd.
 func (h *Host) Datapaths() ([]node.Datapath, error) {
-	return Derive(h, "", func() ([]node.Datapath, error) {
+	return Distil(h, "", func() ([]node.Datapath, error) {
 		text, err := h.Control("ovs-vswitchd", "dpctl/show")
 		return node.ParseDatapaths(text), err
 	})

@@ -45,6 +45,8 @@ type Options struct {
 	Parallel int
 	// Kept has what earlier samples have read; nil: all is read.
 	Kept *Kept
+	// Timed has Reads return all reads, which of hundreds of hosts are many; else it returns what was too large to read.
+	Timed bool
 }
 
 // fewHosts is how many hosts are read at a time by default.
@@ -52,9 +54,9 @@ const fewHosts = 16
 
 // Look samples an open deployment. It reads only which hosts there are; all later reads end with ctx.
 func Look(ctx context.Context, c *cluster.Cluster, o Options) *Deployment {
-	d := &Deployment{ctx: ctx, cluster: c, sample: o.Sample / hurry, Problems: c.Problems, parallel: cmp.Or(o.Parallel, fewHosts), kept: o.Kept}
+	d := &Deployment{ctx: ctx, cluster: c, sample: o.Sample / hurry, Problems: c.Problems, parallel: cmp.Or(o.Parallel, fewHosts), kept: o.Kept, memo: once{timed: o.Timed}}
 	for _, z := range c.Zones {
-		d.Zones = append(d.Zones, &Zone{Name: z.Name, d: d, nb: z.NB, sb: z.SB, opened: z.Chassis})
+		d.Zones = append(d.Zones, &Zone{Name: z.Name, d: d, nb: z.NB, sb: z.SB, opened: z.Chassis, memo: once{timed: o.Timed}})
 	}
 	for _, n := range c.Hosts {
 		if c.Inactive && n.SystemID == c.Central.SystemID {
@@ -66,10 +68,10 @@ func Look(ctx context.Context, c *cluster.Cluster, o Options) *Deployment {
 			}
 			continue
 		}
-		d.Hosts = append(d.Hosts, &Host{Name: n.Name, SystemID: n.SystemID, Local: n.Local, d: d, node: n})
+		d.Hosts = append(d.Hosts, &Host{Name: n.Name, SystemID: n.SystemID, Local: n.Local, d: d, node: n, memo: once{timed: o.Timed}})
 	}
 	if n := c.Central; n != nil {
-		d.Hosts = append(d.Hosts, &Host{Name: n.Name, SystemID: n.SystemID, Local: n.Local, d: d, node: n, central: !c.Inactive})
+		d.Hosts = append(d.Hosts, &Host{Name: n.Name, SystemID: n.SystemID, Local: n.Local, d: d, node: n, memo: once{timed: o.Timed}, central: !c.Inactive})
 	}
 	d.now = time.Now()
 	if at, err := time.Parse(time.RFC3339, c.Source().Time); err == nil && d.saved() {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
@@ -127,13 +126,13 @@ func (h *Host) PlainFlows(bridge string) ([]openflow.FlowEntry, error) {
 	})
 }
 
-// Forget drops what of a host is large and seldom asked for again: its flows, files, logs and packet filter, the networks of its pods, and what is derived. With
-// hundreds of hosts that is most of what is held. Who asks again reads again, but for what is distilled.
+// Forget drops what was read of a host and is not distilled, but for its databases and network, which the paths between hosts are made of. With
+// hundreds of hosts that is most of what is held. Who asks again reads again.
 func (h *Host) Forget() {
 	h.memo.forget(func(key any) bool {
 		switch k := key.(type) {
 		case question:
-			return slices.Contains([]string{"dump", "file", "log", "firewall", "pod"}, k.what) || strings.HasPrefix(k.about, plainFlows)
+			return !slices.Contains([]string{"switch", "network", "database"}, k.what)
 		case derived:
 			return !k.stays
 		}

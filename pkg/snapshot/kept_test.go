@@ -31,7 +31,7 @@ func TestKept(t *testing.T) {
 	kept := snapshot.NewKept(func(_ snapshot.Database, at time.Time, tables []string) bool { return touched.Same(at, tables...) })
 	look := func(what string, want ...string) *snapshot.Northbound {
 		t.Helper()
-		d := snapshot.Look(t.Context(), c, snapshot.Options{Kept: kept})
+		d := snapshot.Look(t.Context(), c, snapshot.Options{Kept: kept, Timed: true})
 		north, err := d.Zones[0].Northbound()
 		if err != nil {
 			t.Fatal(err)

@@ -154,7 +154,7 @@ func (z *Zone) LogicalFlows(datapaths, groups []ovsdb.UUID) ([]sb.LogicalFlowBri
 		}
 		start := time.Now()
 		err := db.Select(z.d.ctx, queries...)
-		z.memo.timed(Read{question{"rows of", "LogicalFlows"}.String(), time.Since(start), err})
+		z.memo.note(question{"rows of", "LogicalFlows"}, time.Since(start), err)
 		if err != nil {
 			return nil, err
 		}

@@ -2,11 +2,14 @@ package snapshot
 
 import (
 	"cmp"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
 // A question identifies a read: its kind and its subject.
@@ -18,6 +21,7 @@ func (q question) String() string {
 
 // once caches the results of questions, including errors. The zero value is ready.
 type once struct {
+	timed bool // all reads are noted
 	mu    sync.Mutex
 	done  map[any]any // by question or derived: func() (T, error), each waiting for the first caller
 	reads []Read
@@ -44,7 +48,7 @@ func read[T any](o *once, q question, ask func() (T, error)) (T, error) {
 	return remember(o, q, func() (T, error) {
 		start := time.Now()
 		reply, err := ask()
-		o.timed(Read{q.String(), time.Since(start), err})
+		o.note(q, time.Since(start), err)
 		return reply, err
 	})
 }
@@ -62,10 +66,13 @@ func (o *once) forget(which func(key any) bool) {
 	o.done = left
 }
 
-func (o *once) timed(r Read) {
+func (o *once) note(q question, took time.Duration, err error) {
+	if !o.timed && !errors.Is(err, ovsdb.ErrTooLarge) {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.reads = append(o.reads, r)
+	o.reads = append(o.reads, Read{q.String(), took, err})
 }
 
 // A Memory is a part of a snapshot that caches derived values: a *Deployment, a *Zone or a *Host.
@@ -108,7 +115,8 @@ func (o *once) all(of string) []Read {
 	return out
 }
 
-// Reads returns the questions that sources have replied to so far, slowest first. Many run concurrently.
+// Reads returns the questions that sources have replied to so far, slowest first. Many run concurrently. Without Options.Timed they are only those
+// whose reply was too large.
 func (d *Deployment) Reads() []Read {
 	out := d.memo.all("")
 	for _, z := range d.Zones {

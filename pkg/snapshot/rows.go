@@ -114,7 +114,7 @@ func tables[T any](z *Zone, open func() (ovsdb.Reader, error)) (*T, error) {
 		var t T
 		began := time.Now()
 		err = ovsdb.Load(z.d.ctx, db, &t)
-		z.memo.timed(Read{"rows of " + reflect.TypeFor[T]().Name(), time.Since(began), err})
+		z.memo.note(question{"rows of", reflect.TypeFor[T]().Name()}, time.Since(began), err)
 		if err != nil {
 			return nil, err
 		}
