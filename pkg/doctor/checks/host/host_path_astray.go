@@ -33,63 +33,81 @@ does not answer, or a policy of IPsec blocks them, or has them encrypted where t
 		ipsecPolicies(p, n)
 	}),
 	Run: func(p *doctor.Pass) {
-		var all []neighbour
+		var senders []*snapshot.Host
 		for _, h := range p.Hosts {
-			if _, err := h.Switch(); err != nil {
-				continue // no node
-			}
-			if net, err := neighbourhood(h); err == nil { // Host reports what cannot be read
-				all = append(all, neighbour{h, net})
+			if permanent(h) {
+				senders = append(senders, h)
 			}
 		}
-		for _, n := range all {
-			wrongNeighbours(p, n, all)
+		if len(senders) == 0 {
+			return
+		}
+		all := map[*snapshot.Host]*node.Network{}
+		for _, h := range p.Hosts {
+			if net := neighbourhood(h); net != nil {
+				all[h] = net
+			}
+		}
+		for _, h := range senders {
+			wrongNeighbours(p, h, all)
 		}
 	},
 }
 
-// A neighbour is a node with what of its network its neighbours depend on.
-type neighbour struct {
-	*snapshot.Host
-	net *node.Network
+// permanent reports whether a node has permanent entries for its neighbours.
+func permanent(h *snapshot.Host) bool {
+	has, _ := snapshot.Distil(h, "permanent neighbours", func() (bool, error) {
+		net := neighbourhood(h)
+		return net != nil && len(net.Neighbours) > 0, nil
+	})
+	return has
 }
 
-// neighbourhood returns what of a host's network its neighbours depend on: its addresses, the MAC addresses of its links, and its permanent
-// neighbour entries.
-func neighbourhood(h *snapshot.Host) (*node.Network, error) {
-	return snapshot.Derive(h, "neighbourhood", func() (*node.Network, error) {
-		whole, err := h.Network()
-		if err != nil {
-			return nil, err
+// neighbourhood returns what of a node's network its neighbours depend on: its addresses, the MAC addresses of its links, and its permanent
+// neighbour entries; nil if it is no node or cannot be read, which Host reports.
+func neighbourhood(h *snapshot.Host) *node.Network {
+	if _, err := h.Switch(); err != nil {
+		return nil
+	}
+	whole, err := h.Network()
+	if err != nil {
+		return nil
+	}
+	net := &node.Network{Addresses: whole.Addresses}
+	for _, l := range whole.Links {
+		net.Links = append(net.Links, node.Link{Name: l.Name, MAC: l.MAC})
+	}
+	for _, entry := range whole.Neighbours {
+		if entry.State == "permanent" && entry.MAC != "" && entry.Addr.IsGlobalUnicast() && connected(whole, entry) {
+			net.Neighbours = append(net.Neighbours, entry)
 		}
-		net := &node.Network{Addresses: whole.Addresses}
-		for _, l := range whole.Links {
-			net.Links = append(net.Links, node.Link{Name: l.Name, MAC: l.MAC})
-		}
-		for _, entry := range whole.Neighbours {
-			if entry.State == "permanent" && entry.MAC != "" && entry.Addr.IsGlobalUnicast() && connected(whole, entry) {
-				net.Neighbours = append(net.Neighbours, entry)
-			}
-		}
-		return net, nil
-	})
+	}
+	return net
 }
 
 // wrongNeighbours reports permanent entries for the addresses of other nodes that none of their links has.
-func wrongNeighbours(p *doctor.Pass, n neighbour, all []neighbour) {
-	for _, entry := range n.net.Neighbours {
-		for _, other := range all {
-			has := holder(other.net, entry.Addr)
-			if other.Host == n.Host || has == nil || has.MAC == "" || !connectedLike(n.net, entry, other.net) || hasMAC(other.net, entry.MAC) {
+func wrongNeighbours(p *doctor.Pass, h *snapshot.Host, all map[*snapshot.Host]*node.Network) {
+	own := all[h]
+	if own == nil {
+		return // not readable any more
+	}
+	for _, entry := range own.Neighbours {
+		for _, other := range p.Hosts {
+			there := all[other]
+			if other == h || there == nil {
+				continue
+			}
+			has := holder(there, entry.Addr)
+			if has == nil || has.MAC == "" || !connectedLike(own, entry, there) || hasMAC(there, entry.MAC) {
 				continue
 			}
 			p.Report(doctor.Finding{
-				Object: doctor.NodeObject(n.Name),
+				Object: doctor.NodeObject(h.Name),
 				Reason: "neighbour",
-				Also:   []doctor.Object{doctor.NodeObject(other.Name), doctor.LinkObject(n.Host, entry.Link)},
-				Title:  fmt.Sprintf("%s sends packets for %s to %s, but %s has the address on %s with %s", n.Name, entry.Addr, entry.MAC, other.Name, has.Name, has.MAC),
+				Also:   []doctor.Object{doctor.NodeObject(other.Name), doctor.LinkObject(h, entry.Link)},
+				Title:  fmt.Sprintf("%s sends packets for %s to %s, but %s has the address on %s with %s", h.Name, entry.Addr, entry.MAC, other.Name, has.Name, has.MAC),
 				Evidence: []doctor.Evidence{
-					doctor.Neighbours(entry.Link).On(n.Name).Says(fmt.Sprintf("%s lladdr %s PERMANENT", entry.Addr, entry.MAC)),
+					doctor.Neighbours(entry.Link).On(h.Name).Says(fmt.Sprintf("%s lladdr %s PERMANENT", entry.Addr, entry.MAC)),
 					doctor.Link(has.Name).On(other.Name).Says("address " + has.MAC),
 				},
 				Cause:  "the entry was added by hand or by a tool, and the other node's MAC address is another one, or has changed",

@@ -131,7 +131,12 @@ type flowLimit struct {
 	configured         int    // other_config:flow-limit; 0 if not set
 }
 
-func readFlowLimit(h *snapshot.Host) (f flowLimit, err error) {
+// readFlowLimit, readResubmits and readFDB are distilled: their checks look at all hosts once more when these are judged.
+func readFlowLimit(h *snapshot.Host) (flowLimit, error) {
+	return snapshot.Distil(h, "", func() (flowLimit, error) { return flowLimitOf(h) })
+}
+
+func flowLimitOf(h *snapshot.Host) (f flowLimit, err error) {
 	if f.upcalls, err = h.Upcalls(); err != nil {
 		return f, err
 	}
@@ -227,6 +232,10 @@ func (r *resubmits) undecided() bool {
 }
 
 func readResubmits(h *snapshot.Host) (*resubmits, error) {
+	return snapshot.Distil(h, "", func() (*resubmits, error) { return resubmitsOf(h) })
+}
+
+func resubmitsOf(h *snapshot.Host) (*resubmits, error) {
 	r := &resubmits{}
 	lines, err := doctor.LogLines(h, "ovs-vswitchd", "resubmit actions on bridge ")
 	counters, errCounters := h.Coverage("ovs-vswitchd")
@@ -362,6 +371,10 @@ func wrapping(p *doctor.Pass, h *snapshot.Host, bridge string, first, second sna
 // readFDB reads the MAC tables of a host's bridges; none if no address was ever evicted. Open vSwitch before 2.10 does
 // not count that.
 func readFDB(h *snapshot.Host) (map[string]snapshot.FDBStats, error) {
+	return snapshot.Distil(h, "", func() (map[string]snapshot.FDBStats, error) { return fdbOf(h) })
+}
+
+func fdbOf(h *snapshot.Host) (map[string]snapshot.FDBStats, error) {
 	if counters, err := h.Coverage("ovs-vswitchd"); err == nil && counters["mac_learning_evicted"] == 0 {
 		return nil, nil
 	}

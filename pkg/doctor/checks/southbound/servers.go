@@ -406,15 +406,13 @@ var ClientsRefuseRebuiltDB = &doctor.Check{
 
 Clients of a cluster remember how far they have read and refuse servers that are behind
 that. After a restore every server is behind.`,
-	Run: func(p *doctor.Pass) {
-		for _, h := range p.Hosts {
-			for _, c := range []struct{ daemon, database, command string }{
-				{"ovn-controller", "OVN_Southbound", "connection-status"},
-				{"ovn-northd", "OVN_Southbound", "sb-connection-status"},
-				{"ovn-northd", "OVN_Northbound", "nb-connection-status"},
-			} {
-				refusesRebuilt(p, h, c.daemon, c.database, c.command)
-			}
+	Host: func(p *doctor.Pass, h *snapshot.Host) {
+		for _, c := range []struct{ daemon, database, command string }{
+			{"ovn-controller", "OVN_Southbound", "connection-status"},
+			{"ovn-northd", "OVN_Southbound", "sb-connection-status"},
+			{"ovn-northd", "OVN_Northbound", "nb-connection-status"},
+		} {
+			refusesRebuilt(p, h, c.daemon, c.database, c.command)
 		}
 	},
 }
@@ -452,15 +450,21 @@ func refusesRebuilt(p *doctor.Pass, h *snapshot.Host, daemon, database, command 
 
 // disconnected returns the state of a daemon's connection to a database; empty if connected, or if it does not reply.
 func disconnected(h *snapshot.Host, daemon, command string) string {
-	if !doctor.Replies(h, daemon) {
-		return "" // other checks report it
-	}
-	state, err := h.Control(daemon, command)
-	if state = strings.TrimSpace(state); err != nil || state == "connected" {
-		return ""
-	}
-	return state
+	state, _ := snapshot.Distil(h, daemon+" "+command, func() (disconnection, error) {
+		if !doctor.Replies(h, daemon) {
+			return "", nil // other checks report it
+		}
+		reply, err := h.Control(daemon, command)
+		if reply = strings.TrimSpace(reply); reply == "connected" {
+			reply = ""
+		}
+		return disconnection(reply), err
+	})
+	return string(state)
 }
+
+// A disconnection is what a daemon says of a connection that it does not have; empty: it has it.
+type disconnection string
 
 func rebuiltEffect(daemon string) string {
 	if daemon == "ovn-northd" {
