@@ -187,7 +187,7 @@ func (r *remote) gather(ctx context.Context, name string) (map[string]part, erro
 	}
 	if !g.done {
 		parts, err := r.run(ctx, q, r.Timeout/2, r.Timeout)
-		if errors.Is(ctx.Err(), context.Canceled) { // the caller gave up, not the node
+		if err != nil && errors.Is(ctx.Err(), context.Canceled) { // the caller gave up, not the node
 			return nil, r.fail(err)
 		}
 		database := map[string]part{}
