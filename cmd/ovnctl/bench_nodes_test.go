@@ -28,7 +28,8 @@ const replyDelay = "20ms"
 
 // BenchmarkAllNodes asks doctor about all of many nodes: processes that reply what the three nodes of a lab replied, 20 ms
 // late, with the chassis of all in a real Southbound. As such nodes have ports in common they are asked with and without the check that finds
-// them: a deployment without faults is looked at once.
+// them: a deployment without faults is looked at once. Beside it is what doctor takes of the same databases without the nodes: a part of the memory
+// is that of their rows.
 func BenchmarkAllNodes(b *testing.B) {
 	program := buildOvnctl(b)
 	recording := recordNodes(b, program)
@@ -91,18 +92,34 @@ func (r *nodeRecording) doctor(b *testing.B, program string, count int, flags ..
 	nb, sb := r.serve(b, count)
 	for b.Loop() {
 		r.ask(b, program, count, nb, sb, fmt.Sprintf("%s replay %s %s {hostname}", r.answer, r.dir, replyDelay), flags...)
+		cmd := exec.CommandContext(b.Context(), program, append([]string{"doctor", "-o", "json", "--nb", nb.Remote(), "--sb", sb.Remote()}, flags...)...)
+		cmd.Env = noNode(b)
+		if out, err := cmd.Output(); len(out) == 0 {
+			b.Fatal(err)
+		}
+		b.ReportMetric(peak(cmd), "MiB-of-databases-alone")
 	}
+}
+
+// noNode is the environment of a host that is no node.
+func noNode(b *testing.B) []string {
+	return append(os.Environ(), "OVS_RUNDIR="+b.TempDir(), "OVN_RUNDIR="+b.TempDir())
+}
+
+// peak returns the memory that a command took, in MiB.
+func peak(cmd *exec.Cmd) float64 {
+	return float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) / 1024
 }
 
 // ask asks about so many nodes once, and reports what it took.
 func (r *nodeRecording) ask(b *testing.B, program string, count int, nb, sb *ovsdbtest.Server, way string, flags ...string) {
 	cmd := exec.CommandContext(b.Context(), program, append([]string{"doctor", "--all-nodes", "-o", "json", "--nb", nb.Remote(), "--sb", sb.Remote(),
 		"--node-exec", way}, flags...)...)
-	cmd.Env = append(os.Environ(), "OVS_RUNDIR="+b.TempDir(), "OVN_RUNDIR="+b.TempDir()) // no node is here
+	cmd.Env = noNode(b)
 	start := time.Now()
 	out, _ := cmd.Output()
 	b.ReportMetric(time.Since(start).Seconds(), "s")
-	b.ReportMetric(float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)/1024, "MiB")
+	b.ReportMetric(peak(cmd), "MiB")
 	b.ReportMetric((cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), "s-of-CPU") // with the processes that are the nodes
 	var doc doctor.Document
 	if err := json.Unmarshal(out, &doc); err != nil {
@@ -133,7 +150,7 @@ func BenchmarkWatchIdle(b *testing.B) {
 	for b.Loop() {
 		cmd := exec.CommandContext(b.Context(), program, "doctor", "--all-nodes", "--watch", "--nb", nb.Remote(), "--sb", sb.Remote(),
 			"--node-exec", fmt.Sprintf("%s replay %s %s {hostname}", recording.answer, recording.dir, replyDelay))
-		cmd.Env = append(os.Environ(), "OVS_RUNDIR="+b.TempDir(), "OVN_RUNDIR="+b.TempDir()) // no node is here
+		cmd.Env = noNode(b)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			b.Fatal(err)
