@@ -43,7 +43,7 @@ help: ## this list
 
 .PHONY: build
 build: ## bin/ovnctl, static
-	CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)' -o bin/ovnctl ./cmd/ovnctl
+	GOGC=400 CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)' -o bin/ovnctl ./cmd/ovnctl
 	@! ldd bin/ovnctl >/dev/null 2>&1 || { echo 'bin/ovnctl: linked dynamically' >&2; exit 1; }
 
 .PHONY: plugin
@@ -165,8 +165,9 @@ fuzz: ## each fuzz test for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: demo
-demo: build install-lab ## the lab, its topology and a trace; KEEP=1 leaves the lab up
-	go build -buildvcs=false -o bin/lab ./internal/lab/cmd/lab
+demo: ## the lab, its topology and a trace; KEEP=1 leaves the lab up
+	@$(MAKE) --no-print-directory -j2 build install-lab
+	CGO_ENABLED=0 go build -buildvcs=false -trimpath -o bin/lab ./internal/lab/cmd/lab # as build, so that nothing is compiled twice
 	$(SUDO) env KEEP="$(KEEP)" scripts/demo.sh </dev/null
 
 .PHONY: demo-capture
