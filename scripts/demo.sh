@@ -39,6 +39,6 @@ printf '\n\n### node1 loses its uplink: ovs-vsctl del-port br-ex eth0\n'
 state=$dir/state
 repair() {
 	printf '\n\n### node1: ovnctl %s\n\n' "$*"
-	"$lab/enter" node1 ovnctl -t 3 "$@" --state-dir "$state" 2>&1
+	"$lab/enter" node1 ovnctl -t 1 "$@" --state-dir "$state" 2>&1
 }
 repair doctor --fix --yes --max-risk high --confirm southbound
