@@ -58,6 +58,10 @@ exporter: ## bin/ovnctl-exporter, the same with doctor --serve
 install-lab:
 	$(SUDO) sh internal/lab/install.sh </dev/null
 
+.PHONY: install-demo
+install-demo:
+	$(SUDO) sh internal/lab/install.sh demo </dev/null
+
 .PHONY: unit
 unit: ## the tests that need neither root nor Open vSwitch, with -race
 	@$(MAKE) --no-print-directory -j3 unit-raced unit-plain unit-alone
@@ -166,7 +170,7 @@ fuzz: ## each fuzz test for FUZZTIME
 
 .PHONY: demo
 demo: ## the lab, its topology and a trace; KEEP=1 leaves the lab up
-	@$(MAKE) --no-print-directory -j2 build install-lab
+	@$(MAKE) --no-print-directory -j2 build install-demo
 	CGO_ENABLED=0 go build -buildvcs=false -trimpath -o bin/lab ./internal/lab/cmd/lab # as build, so that nothing is compiled twice
 	$(SUDO) env KEEP="$(KEEP)" scripts/demo.sh </dev/null
 

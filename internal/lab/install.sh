@@ -1,11 +1,14 @@
 #!/bin/sh
-# install.sh [machine|kubernetes|prometheus|packages]: installs what a lab needs on a Debian machine, if it is missing, without starting the
-# packaged services; and what boots a machine under QEMU (package machine), what an API server needs (package kubernetes),
-# Prometheus with promtool, or what reads RPMs.
+# install.sh [demo|machine|kubernetes|prometheus|packages]: installs what the tests need on a Debian machine, if it is missing, without starting
+# the packaged services; only what the lab of the demo needs; or with it what boots a machine under QEMU (package machine), what an API server
+# needs (package kubernetes), Prometheus with promtool, or what reads RPMs.
 set -eu
 
-packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common ovn-ic ovn-ic-db iproute2 iputils-ping ethtool debootstrap nftables iptables tcpdump openssl openssh-client openssh-server ca-certificates python3-openvswitch python3-netaddr python3-pyparsing chromium fonts-dejavu-core hugo"
-command -v npm >/dev/null || packages="$packages npm" # fetches axe-core
+packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common iproute2 iputils-ping ethtool nftables iptables ca-certificates"
+if [ "${1:-}" != demo ]; then
+	packages="$packages ovn-ic ovn-ic-db debootstrap tcpdump openssl openssh-client openssh-server python3-openvswitch python3-netaddr python3-pyparsing chromium fonts-dejavu-core hugo"
+	command -v npm >/dev/null || packages="$packages npm" # fetches axe-core
+fi
 [ "${1:-}" != machine ] || packages="$packages qemu-system-x86 e2fsprogs"
 if [ "${1:-}" = kubernetes ]; then
 	packages="$packages etcd-server"
