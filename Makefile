@@ -54,6 +54,11 @@ plugin: ## bin/kubectl-ovnctl, the same with access to Kubernetes
 exporter: ## bin/ovnctl-exporter, the same with doctor --serve
 	CGO_ENABLED=0 go build -buildvcs=false -trimpath -tags metrics -ldflags '$(LDFLAGS)' -o bin/ovnctl-exporter ./cmd/ovnctl
 
+# With the flags of build, so that neither compiles again what the other has.
+.PHONY: demo-programs
+demo-programs:
+	GOGC=800 CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/ovnctl ./internal/lab/cmd/lab
+
 .PHONY: install-lab
 install-lab:
 	$(SUDO) sh internal/lab/install.sh </dev/null
@@ -170,8 +175,7 @@ fuzz: ## each fuzz test for FUZZTIME
 
 .PHONY: demo
 demo: ## the lab, its topology and a trace; KEEP=1 leaves the lab up
-	@$(MAKE) --no-print-directory -j2 build install-demo
-	CGO_ENABLED=0 go build -buildvcs=false -trimpath -o bin/lab ./internal/lab/cmd/lab # as build, so that nothing is compiled twice
+	@$(MAKE) --no-print-directory -j2 demo-programs install-demo
 	$(SUDO) env KEEP="$(KEEP)" scripts/demo.sh </dev/null
 
 .PHONY: demo-capture
