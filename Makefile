@@ -57,7 +57,7 @@ exporter: ## bin/ovnctl-exporter, the same with doctor --serve
 # With the flags of build, so that neither compiles again what the other has.
 .PHONY: demo-programs
 demo-programs:
-	GOGC=800 CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/ovnctl ./internal/lab/cmd/lab
+	GOGC=off GOMEMLIMIT=1GiB CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/ovnctl ./internal/lab/cmd/lab
 
 .PHONY: install-lab
 install-lab:
