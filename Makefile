@@ -41,23 +41,25 @@ export OVNCTL_TURN ?= $(TURN)
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
+# One set of flags, so that no target compiles again what another has. The compiler collects no garbage below a GiB.
+COMPILE := GOGC=off GOMEMLIMIT=1GiB CGO_ENABLED=0 go build -buildvcs=false -trimpath
+
 .PHONY: build
 build: ## bin/ovnctl, static
-	GOGC=400 CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)' -o bin/ovnctl ./cmd/ovnctl
+	$(COMPILE) -ldflags '$(LDFLAGS)' -o bin/ovnctl ./cmd/ovnctl
 	@! ldd bin/ovnctl >/dev/null 2>&1 || { echo 'bin/ovnctl: linked dynamically' >&2; exit 1; }
 
 .PHONY: plugin
 plugin: ## bin/kubectl-ovnctl, the same with access to Kubernetes
-	CGO_ENABLED=0 go build -buildvcs=false -trimpath -tags kubernetes,metrics -ldflags '$(LDFLAGS)' -o bin/kubectl-ovnctl ./cmd/ovnctl
+	$(COMPILE) -tags kubernetes,metrics -ldflags '$(LDFLAGS)' -o bin/kubectl-ovnctl ./cmd/ovnctl
 
 .PHONY: exporter
 exporter: ## bin/ovnctl-exporter, the same with doctor --serve
-	CGO_ENABLED=0 go build -buildvcs=false -trimpath -tags metrics -ldflags '$(LDFLAGS)' -o bin/ovnctl-exporter ./cmd/ovnctl
+	$(COMPILE) -tags metrics -ldflags '$(LDFLAGS)' -o bin/ovnctl-exporter ./cmd/ovnctl
 
-# With the flags of build, so that neither compiles again what the other has.
 .PHONY: demo-programs
 demo-programs:
-	GOGC=off GOMEMLIMIT=1GiB CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/ovnctl ./internal/lab/cmd/lab
+	$(COMPILE) -ldflags '$(LDFLAGS)' -o bin/ ./cmd/ovnctl ./internal/lab/cmd/lab
 
 .PHONY: install-lab
 install-lab:

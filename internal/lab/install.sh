@@ -4,9 +4,9 @@
 # needs (package kubernetes), Prometheus with promtool, or what reads RPMs.
 set -eu
 
-packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common iproute2 iputils-ping ethtool nftables iptables ca-certificates"
+packages="openvswitch-switch openvswitch-common ovn-central ovn-host ovn-common iproute2 iputils-ping ethtool nftables iptables openssl debootstrap ca-certificates"
 if [ "${1:-}" != demo ]; then
-	packages="$packages ovn-ic ovn-ic-db debootstrap tcpdump openssl openssh-client openssh-server python3-openvswitch python3-netaddr python3-pyparsing chromium fonts-dejavu-core hugo"
+	packages="$packages ovn-ic ovn-ic-db tcpdump openssh-client openssh-server python3-openvswitch python3-netaddr python3-pyparsing chromium fonts-dejavu-core hugo"
 	command -v npm >/dev/null || packages="$packages npm" # fetches axe-core
 fi
 [ "${1:-}" != machine ] || packages="$packages qemu-system-x86 e2fsprogs"
