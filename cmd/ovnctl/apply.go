@@ -104,7 +104,9 @@ func (o *options) loop(ctx context.Context, a *applyOptions, c *cluster.Cluster,
 	if a.overConnection != "" {
 		l.Reply = l.Operator.(*operator).Reply
 	}
-	l.Examine = func(ctx context.Context, names []string) []fixes.Fault { return examineFor(ctx, l, names) }
+	l.Examine = func(ctx context.Context, names []string, settle bool) []fixes.Fault {
+		return examineFor(ctx, l, names, settle)
+	}
 	if a.dryRun {
 		l.Journal = fixes.ReadJournal(o.state(a.stateDir), o.hostRoot)
 		o.tellOpen(a.stateDir)
@@ -217,12 +219,14 @@ func fixFailure(err error) error {
 }
 
 // examineFor runs checks for the repair loop on a fresh snapshot.
-func examineFor(ctx context.Context, l *fixes.Loop, names []string) []fixes.Fault {
+func examineFor(ctx context.Context, l *fixes.Loop, names []string, settle bool) []fixes.Fault {
 	var chosen []*doctor.Check
 	sample := l.Sample
 	for _, name := range names {
 		if c := checks.Find(name); c != nil {
-			chosen = append(chosen, c)
+			as := *c
+			as.Settle = c.Settle && settle
+			chosen = append(chosen, &as)
 			sample = max(sample, c.Sample) // a check that compares counters needs two samples
 		}
 	}

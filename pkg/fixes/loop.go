@@ -21,8 +21,8 @@ type Loop struct {
 	Root     string // of the host's file system; empty: /
 	Find     func(name string) *Repair
 	Operator Operator
-	// Examine runs checks on a fresh snapshot of Cluster.
-	Examine func(ctx context.Context, checks []string) []Fault
+	// Examine runs checks on a fresh snapshot of Cluster. With settle, no fault is returned that passes within seconds.
+	Examine func(ctx context.Context, checks []string, settle bool) []Fault
 	// Open opens the deployment again.
 	Open func(context.Context) (*cluster.Cluster, error)
 

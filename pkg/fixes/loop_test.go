@@ -89,7 +89,7 @@ func files(t *testing.T, p *person, contents map[string]string) (l *Loop, find f
 		}
 		return faults, err
 	}
-	l.Examine = func(ctx context.Context, _ []string) []Fault {
+	l.Examine = func(ctx context.Context, _ []string, _ bool) []Fault {
 		faults, err := find(ctx)
 		if err != nil {
 			t.Error(err)
@@ -216,13 +216,45 @@ func TestLoopZones(t *testing.T) {
 		}
 		return faults
 	}
-	l.Examine = func(ctx context.Context, _ []string) []Fault { return zoned(ctx) }
+	l.Examine = func(ctx context.Context, _ []string, _ bool) []Fault { return zoned(ctx) }
 	fault := zoned(t.Context())[0]
 	if fix, err := l.Repair(t.Context(), fault.Fix, &fault); err != nil || fix.Outcome.State != OutcomeFixed {
 		t.Errorf("the port of one zone: %q: %s (%v)", fix.Outcome.State, fix.Outcome.Why, err)
 	}
 	if run, err := l.Journal.Last(0); err != nil || run.Subject != fault.Subject {
 		t.Errorf("the journal has it as a repair of %+v, want %+v (%v)", run, fault.Subject, err)
+	}
+}
+
+// TestLoopLooks holds that only the faults of a repair that nothing asked for are looked at twice: a check that found the fault has
+// done so, and an effect is waited for.
+func TestLoopLooks(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		fault bool
+		want  []bool
+	}{{"by hand", false, []bool{true, false}}, {"for a fault", true, []bool{false, false}}} {
+		t.Run(test.name, func(t *testing.T) {
+			l, find := files(t, &person{yes: true}, map[string]string{"a": "bad\n"})
+			faults, err := find(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var settled []bool
+			look := l.Examine
+			l.Examine = func(ctx context.Context, checks []string, settle bool) []Fault {
+				settled = append(settled, settle)
+				return look(ctx, checks, settle)
+			}
+			fault := &faults[0]
+			if !test.fault {
+				fault = nil
+			}
+			fix, err := l.Repair(t.Context(), faults[0].Fix, fault)
+			if err != nil || fix.Outcome.State != OutcomeFixed || !slices.Equal(settled, test.want) {
+				t.Errorf("%q with the looks settled %v, want %v (%v)", fix.Outcome.State, settled, test.want, err)
+			}
+		})
 	}
 }
 

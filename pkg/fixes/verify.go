@@ -37,10 +37,10 @@ type verification struct {
 }
 
 // aim runs the checks before a repair, and chooses what must be right after it: the fault's object, or those whose
-// faults propose the same call.
+// faults propose the same call. One look is enough for a fault that was found before.
 func (v *verification) aim(ctx context.Context, call *Call, fault *Fault) {
 	v.known = map[Subject]bool{}
-	for _, f := range v.loop.Examine(ctx, v.checks) {
+	for _, f := range v.loop.Examine(ctx, v.checks, fault == nil) {
 		if f.Unknown {
 			continue
 		}
@@ -78,7 +78,7 @@ func (v *verification) wait(ctx context.Context) error {
 	defer cancel()
 	var left *Fault
 	err := wait(ctx, 300*time.Millisecond, func() (bool, error) {
-		left = v.left(v.loop.Examine(ctx, v.checks))
+		left = v.left(v.loop.Examine(ctx, v.checks, false))
 		return left == nil, nil
 	})
 	switch {
