@@ -111,6 +111,7 @@ func compareExecuted(t *testing.T, release string) {
 		{"MPLS decapsulation to whatever it is", one, "decap,decap,resubmit(,1)", nil},
 		{"MPLS popped", one, "pop_mpls:0x0800,resubmit(,1)", []string{"table=1,ip,actions=dec_ttl,2"}},
 		{"MPLS popped and written", one, "pop_mpls:0x0800,set_field:00:00:00:00:00:09->eth_dst,2", nil},
+		{"MPLS popped, and then set", one, "", []string{"mpls,actions=write_actions(set_mpls_label(5),output:2),goto_table:2", "table=2,mpls,actions=write_actions(pop_mpls:0x0800)"}},
 		{"MPLS popped, of a stack", one, "push_mpls:0x8847,set_field:18->mpls_label,pop_mpls:0x8847,2,pop_mpls:0x0800,3", nil},
 		{"ERSPAN, version 1", tcp, "set_field:0x12->tun_erspan_idx,set_field:5->tun_id,output:10", nil},
 		{"ERSPAN, version 2", tcp, "set_field:1->tun_erspan_dir,set_field:3->tun_erspan_hwid,output:13", nil},
@@ -136,6 +137,11 @@ func compareExecuted(t *testing.T, release string) {
 		{"sent to all ports", tcp, "ALL,resubmit(,1)", nil},
 		{"flooded", tcp, "FLOOD,set_field:00:00:00:00:00:09->eth_dst,NORMAL,2", nil},
 		{"sent to more ports than fit", tcp, strings.Repeat("ALL,", 80) + "resubmit(,1),2", nil},
+		{"tunnel to an end of the other family", tcp, "set_field:172.30.0.11->tun_src,set_field:fd99::12->tun_ipv6_dst,set_field:9->tun_id,output:5", nil},
+		{"tunnel from an end of the other family", tcp, "set_field:fd99::11->tun_ipv6_src,set_field:172.30.0.12->tun_dst,set_field:9->tun_id,output:5", nil},
+		{"tunnel between ends of both families", tcp, "set_field:fd99::11->tun_ipv6_src,set_field:172.30.0.11->tun_src,set_field:172.30.0.12->tun_dst,set_field:fd99::12->tun_ipv6_dst,output:5", nil},
+		{"tunnel from an address that is not here", tcp, "set_field:fd99::99->tun_ipv6_src,set_field:172.30.0.12->tun_dst,output:5", nil},
+		{"tunnel over IPv6 from an address that is not here", tcp, "set_field:fd99::99->tun_ipv6_src,set_field:fd99::12->tun_ipv6_dst,output:5", nil},
 		{"port in the network of tunnels", tcp, "set_field:172.30.0.12->tun_dst,set_field:9->tun_id,output:5,output:6", nil},
 	} {
 		protocol, _, _ := strings.Cut(test.packet, ",")

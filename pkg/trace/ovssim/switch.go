@@ -73,6 +73,8 @@ type Switch struct {
 	eager       bool                 // since 4.0: a copy is in a clone() only if what came of it cannot be undone; see also writes
 	explains    bool                 // says that a group waits for a hash: since 4.0
 	samples     bool                 // since 3.5: a sample for a port that the datapath does not have stays, without what it would say
+	sums        bool                 // since 3.5 at the latest: UDP to an address of IPv6 has a checksum unless the row says otherwise; before it always has
+	sources     bool                 // since 3.5 at the latest: flows can set the IPv6 address from which a tunnel sends
 }
 
 type bridge struct {
@@ -149,7 +151,7 @@ func NewSwitch(s Source) *Switch {
 	sw.eager = atLeast(s.Version, 4, 0)
 	sw.explains = sw.eager
 	if atLeast(s.Version, 3, 5) {
-		sw.tries, sw.samples = openflow.TriesBoth, true
+		sw.tries, sw.samples, sw.sums, sw.sources = openflow.TriesBoth, true, true, true
 	}
 	rows := indexRows(s)
 	trackers := map[string]tracker{}
@@ -188,11 +190,10 @@ type rows struct {
 	ports      map[ovsdb.UUID]*vswitch.Port
 	interfaces map[ovsdb.UUID]*vswitch.Interface
 	exporting  map[ovsdb.UUID]bool // bridges with samples that go to collectors
-	sums       bool                // UDP over IPv6 has a checksum unless the row says otherwise: since 3.5 at the latest
 }
 
 func indexRows(s Source) rows {
-	r := rows{map[string]*vswitch.Bridge{}, map[ovsdb.UUID]*vswitch.Port{}, map[ovsdb.UUID]*vswitch.Interface{}, map[ovsdb.UUID]bool{}, atLeast(s.Version, 3, 5)}
+	r := rows{map[string]*vswitch.Bridge{}, map[ovsdb.UUID]*vswitch.Port{}, map[ovsdb.UUID]*vswitch.Interface{}, map[ovsdb.UUID]bool{}}
 	for _, set := range s.Samples {
 		r.exporting[set.Bridge] = r.exporting[set.Bridge] || len(set.IPFIX) > 0
 	}
@@ -336,7 +337,7 @@ func (b *bridge) addBundle(row *vswitch.Port, r rows, peers map[*port]string) {
 			p.patch = true
 			peers[p] = i.Options["peer"]
 		}
-		p.tunnel = newTunnel(i, r.sums)
+		p.tunnel = newTunnel(i)
 		p.bfd, p.bfdMAC = i.BFD["enable"] == "true", i.BFD["bfd_remote_dst_mac"]
 		u.ports = append(u.ports, p)
 	}

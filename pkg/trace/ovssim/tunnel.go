@@ -33,6 +33,7 @@ type tunnel struct {
 	erspan      [4]uint64 // version, index, direction and hardware id of ERSPAN
 	fragment    bool      // routers may fragment
 	checksum    bool
+	unsaid      bool // of UDP: the row does not say whether there is a checksum
 	port        uint16
 }
 
@@ -44,8 +45,8 @@ var tunnelKinds = map[string]struct{ datapath, port int }{
 // tunnelNumbers6 are the numbers in the datapath of tunnels over IPv6 that have others over IPv4.
 var tunnelNumbers6 = map[int]int{3: 109, 107: 108}
 
-// newTunnel returns an interface's tunnel; nil if it is none. With sums, UDP over IPv6 has a checksum unless the row says otherwise.
-func newTunnel(i *vswitch.Interface, sums bool) *tunnel {
+// newTunnel returns an interface's tunnel; nil if it is none.
+func newTunnel(i *vswitch.Interface) *tunnel {
 	kind, ok := tunnelKinds[i.Type]
 	if !ok {
 		return nil
@@ -79,9 +80,7 @@ func newTunnel(i *vswitch.Interface, sums bool) *tunnel {
 		}
 		t.erspan[n], _ = strconv.ParseUint(strings.TrimPrefix(o[name], "0x"), base, 32)
 	}
-	if i.Type == "geneve" || i.Type == "vxlan" {
-		t.checksum = o["csum"] == "true" || o["csum"] == "" && sums && t.remote.Is6()
-	}
+	t.unsaid = (i.Type == "geneve" || i.Type == "vxlan") && o["csum"] == ""
 	return t
 }
 
@@ -160,7 +159,8 @@ func (x *translation) wrap(t *tunnel) {
 	p.set(tunTTL, ttl)
 	p.set(tunTOS, tos)
 	flags := p.number(tunFlags) & 1
-	for bit, on := range map[uint64]bool{flagFragment: !t.fragment, flagChecksum: t.checksum, flagKey: t.keyed} {
+	sum := t.checksum || t.unsaid && x.sw.sums && p.destination().Is6()
+	for bit, on := range map[uint64]bool{flagFragment: !t.fragment, flagChecksum: sum, flagKey: t.keyed} {
 		if on {
 			flags |= bit
 		}
@@ -175,10 +175,8 @@ const (
 	flagKey      = 8
 )
 
-// destination is the packet's tunnel destination, and origin its tunnel source; unspecified if there is none.
+// destination is the packet's tunnel destination; unspecified if there is none.
 func (p *frame) destination() netip.Addr { return p.either(tunDst, tunIPv6Dst) }
-
-func (p *frame) origin() netip.Addr { return p.either(tunSrc, tunIPv6Src) }
 
 // destinationLike returns where the packet is sent to, as an address of the family of another, which may be none.
 func (p *frame) destinationLike(a netip.Addr) netip.Addr {
@@ -297,7 +295,10 @@ func (p *frame) options(tlvs []openflow.TLV) string {
 // pushHeader prepends the outer headers to the packet, and follows it out of the port that leads to the other end.
 func (x *translation) pushHeader(p *port, last, truncated bool) {
 	to := x.packet.destination()
-	from := x.packet.origin()
+	from := x.packet.Addr(tunSrc)
+	if x.sw.sources {
+		from = x.packet.either(tunSrc, tunIPv6Src)
+	}
 	r, out := x.sw.route(x.packet.number(pktMark), from, to)
 	if out == nil {
 		x.warn("native tunnel routing failed")
@@ -402,7 +403,7 @@ func (x *translation) header(p, out *port, mac string, from netip.Addr) (string,
 		network = fmt.Sprintf("ipv6(src=%s,dst=%s,label=0,proto=%d,tclass=%s,hlimit=%d)", from, to, protocol, hex128(packet.Uint(q.number(tunTOS))), q.number(tunTTL))
 	}
 	sum := "0x0"
-	if t.checksum || q.destination().Is6() { // over IPv6 always
+	if q.number(tunFlags)&flagChecksum != 0 || !x.sw.sums && from.Is6() {
 		sum = "0xffff"
 	}
 	udp := fmt.Sprintf("udp(src=0,dst=%d,csum=%s)", t.port, sum)
