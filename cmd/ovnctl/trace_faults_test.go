@@ -376,6 +376,11 @@ func okFaults(l *lab.Lab) []fault {
 			breaks: `kill -STOP $(cat $OVN_RUNDIR/ovn-controller.pid); ovs-vsctl --if-exists del-port br-int $(ovs-vsctl --bare --columns=name find Interface options:remote_ip=172.30.0.11)`,
 			mends:  `kill -CONT $(cat $OVN_RUNDIR/ovn-controller.pid)`, still: true,
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "tunnel"), q("tcp", "shop/web-2", "shop/client", "tunnel")}},
+		{name: "tunnel refused", on: "node1", // as ovn-controller does where a chassis replaces another: Open vSwitch makes the new tunnel before it gives the old one up
+			breaks: `old=$(ovs-vsctl --bare --columns=name find Interface type=geneve options:remote_ip=172.30.0.12); id=$(ovs-vsctl get Port $old external_ids:ovn-chassis-id)
+				ovs-vsctl del-port $old -- add-port br-int ovn-new -- set Port ovn-new external_ids:ovn-chassis-id=$id -- set Interface ovn-new type=geneve options:csum=true options:key=flow options:remote_ip=172.30.0.12 || true`,
+			mends: `ovs-vsctl set Port ovn-new external_ids:again=1; ovs-vsctl --timeout=30 wait-until Interface ovn-new "ofport>0"; ovs-vsctl remove Port ovn-new external_ids again`,
+			asks:  []faultAsk{q("tcp", "shop/client", "shop/web-2", `which holds port cr-rtos-node2: Open vSwitch says of ovn-new "could not add network device ovn-new to ofproto (File exists)"`)}},
 		{name: "dead databases", on: "node1", breaks: ":", mends: ":", asks: []faultAsk{
 			q("tcp", "shop/client", "shop/web-2", "").with("--nb", "tcp:127.0.0.1:9").delivered(exitUnknown),
 			q("tcp", "shop/client", "bank/ledger", "").with("--nb", "tcp:127.0.0.1:9"),

@@ -67,6 +67,8 @@ func TestCauses(t *testing.T) {
 		{journey.Cause{Kind: journey.NoPeer}, "port p1 has no peer", port},
 		{journey.Cause{Kind: journey.NoTunnel, Node: "node1", Chassis: "node2"}, "no tunnel leads from node1 to node2, which holds port p1", port},
 		{journey.Cause{Kind: journey.NoTunnel}, "no tunnel leads to port p1", port},
+		{journey.Cause{Kind: journey.NoTunnel, Node: "node1", Chassis: "node2", Link: "ovn-n2-0", Detail: "could not add network device ovn-n2-0 to ofproto (File exists)"},
+			"no tunnel leads from node1 to node2, which holds port p1: Open vSwitch says of ovn-n2-0 \"could not add network device ovn-n2-0 to ofproto (File exists)\"", port},
 		{journey.Cause{Kind: journey.Controller, Detail: "PUT_DHCP_OPTS"}, "ovn-controller takes it: PUT_DHCP_OPTS", port},
 		{journey.Cause{Kind: journey.ByObject, Object: other}, "dropped by NAT snat 10.0.0.1 as 1.1.1.1", port},
 		{journey.Cause{Kind: journey.FlowUnread, Datapath: `switch "s1"`, Table: "ingress table 3 (ls_in_acl)", Detail: "priority 5, warp; (x), uuid 01234567"}, `switch "s1" has in ingress table 3 (ls_in_acl) a logical flow that it may hit and that ovnctl cannot read: priority 5, warp; (x), uuid 01234567`, port},

@@ -243,11 +243,25 @@ func (r *run) noOutput(c *journey.Cause, p location, last ovs.Step, leaf ovs.Lea
 		c.Kind, c.Port, c.Detail = journey.Unbound, holder.Name, why
 	case out.Chassis != "" && out.Chassis != p.node.SystemID:
 		c.Kind, c.Chassis = journey.NoTunnel, r.chassisName(out.Chassis)
+		c.Link, c.Detail = r.refusedTunnel(p.node.Name, out.Chassis)
 	case leaf.Reason != "":
 		c.Kind, c.Detail = journey.OVSDrops, leaf.Reason
 	default:
 		c.Kind = journey.NoOutputFlow
 	}
+}
+
+// refusedTunnel returns the port of a node for its tunnel to a chassis, and why Open vSwitch did not make that; "" if it made it, or was not
+// asked to.
+func (r *run) refusedTunnel(node, chassis string) (port, why string) {
+	for _, t := range r.graph.Tunnels {
+		for _, e := range t.Ends {
+			if to, _, _ := strings.Cut(e.ChassisID, "@"); e.Node == node && to == chassis && e.Error != "" {
+				return e.Port, e.Error
+			}
+		}
+	}
+	return "", ""
 }
 
 // noneHasMAC explains why a switch sends a frame to none of its ports.

@@ -32,7 +32,7 @@ var words = sync.OnceValue(func() map[journey.CauseKind]string {
 		journey.Unbound:          "port {port} is not bound to a chassis[: {detail}]",
 		journey.SameOutport:      "OVN does not send it back out of port {port}, by which it came in",
 		journey.NoPeer:           "port {port} has no peer",
-		journey.NoTunnel:         "no tunnel leads[ from {node}] to [{chassis}, which holds ]port {port}",
+		journey.NoTunnel:         "no tunnel leads[ from {node}] to [{chassis}, which holds ]port {port}[: Open vSwitch says of {link} \"{detail}\"]",
 		journey.Controller:       "ovn-controller takes it: {detail}[, for {object}]",
 		journey.ByObject:         "{refused} by {object}",
 		journey.FlowUnread:       "{datapath} has in {table} a logical flow that it may hit and that ovnctl cannot read: {detail}",
