@@ -574,9 +574,9 @@ func (o *doctorOptions) complete(cmd *cobra.Command, args []string, word string)
 	return o.completeNames(cmd, word, topology.Objects...)
 }
 
-// farNodes names the nodes that were not read.
+// farNodes names the nodes that were not read, unless the operator is elsewhere and asked for this one.
 func (o *doctorOptions) farNodes(d *snapshot.Deployment) []string {
-	if len(d.Far) == 0 {
+	if len(d.Far) == 0 || o.overConnection != "" {
 		return nil
 	}
 	var names []string
