@@ -162,6 +162,18 @@ func compareExecuted(t *testing.T, release string) {
 			t.Errorf("%s: %q: %s", test.name, b.flows, problem)
 		}
 	}
+	from := "add-port br-draw local6 -- set interface local6 type=geneve options:local_ip=fd99::11 options:remote_ip=fd99::12 options:key=flow options:dst_port=6086 ofport_request=20"
+	for _, args := range []string{"ip addr replace fd99::21/64 dev br-ex nodad", "ovs-vsctl --timeout=60 " + from} {
+		if out, err := c.lab.Run(t.Context(), "node1", strings.Fields(args)...); err != nil {
+			t.Fatalf("%s: %v %s", args, err, out)
+		}
+	}
+	if _, ok := c.load(&drawnBridge{flows: []string{"tcp,actions=output:20"}}); !ok {
+		t.Fatal("the flow of the tunnel with a source is not there")
+	}
+	if problem := c.differs(tcp, func(ask func()) { ask() }, func(*ovssim.BridgeSource) {}); problem != "" {
+		t.Errorf("tunnel from the address of its row: %s", problem)
+	}
 	for _, actions := range []string{"debug_recirc,2", "debug_slow,2", "copy_field(src=NXM_OF_IP_SRC[],dst=NXM_NX_REG0[])", "apply_actions(dec_ttl,3)"} {
 		if flows, _ := c.load(&drawnBridge{flows: []string{"ip,actions=" + actions}}); len(flows) > 0 {
 			t.Errorf("%s: the switch executes it", actions)

@@ -74,7 +74,7 @@ type Switch struct {
 	explains    bool                 // says that a group waits for a hash: since 4.0
 	samples     bool                 // since 3.5: a sample for a port that the datapath does not have stays, without what it would say
 	sums        bool                 // since 3.5 at the latest: UDP to an address of IPv6 has a checksum unless the row says otherwise; before it always has
-	sources     bool                 // since 3.5 at the latest: flows can set the IPv6 address from which a tunnel sends
+	sources     bool                 // since 3.5 at the latest: a tunnel sends from the IPv6 address that its row or the flows say, not from that of the route
 }
 
 type bridge struct {
