@@ -224,9 +224,9 @@ func examineFor(ctx context.Context, l *fixes.Loop, names []string, settle bool)
 	sample := l.Sample
 	for _, name := range names {
 		if c := checks.Find(name); c != nil {
-			as := *c
-			as.Settle = c.Settle && settle
-			chosen = append(chosen, &as)
+			look := *c
+			look.Settle = c.Settle && settle
+			chosen = append(chosen, &look)
 			sample = max(sample, c.Sample) // a check that compares counters needs two samples
 		}
 	}

@@ -162,8 +162,8 @@ func compareExecuted(t *testing.T, release string) {
 			t.Errorf("%s: %q: %s", test.name, b.flows, problem)
 		}
 	}
-	from := "add-port br-draw local6 -- set interface local6 type=geneve options:local_ip=fd99::11 options:remote_ip=fd99::12 options:key=flow options:dst_port=6086 ofport_request=20"
-	for _, args := range []string{"ip addr replace fd99::21/64 dev br-ex nodad", "ovs-vsctl --timeout=60 " + from} {
+	port := "add-port br-draw local6 -- set interface local6 type=geneve options:local_ip=fd99::11 options:remote_ip=fd99::12 options:key=flow options:dst_port=6086 ofport_request=20"
+	for _, args := range []string{"ip addr replace fd99::21/64 dev br-ex nodad", "ovs-vsctl --timeout=60 " + port} {
 		if out, err := c.lab.Run(t.Context(), "node1", strings.Fields(args)...); err != nil {
 			t.Fatalf("%s: %v %s", args, err, out)
 		}
