@@ -105,22 +105,23 @@ type fdbKey struct {
 }
 
 type port struct {
-	bridge    *bridge
-	number    uint32
-	name      string
-	addr      string // Ethernet address
-	bundle    *bundle
-	patch     bool
-	peer      *port
-	datapath  string // its number or name in the datapath; "" if it has none
-	tunnel    *tunnel
-	noReceive bool
-	noForward bool
-	noFlood   bool
-	live      bool
-	addressed bool // the host has an address on it
-	bfd       bool
-	bfdMAC    string // required destination MAC address of BFD; "": any
+	bridge     *bridge
+	number     uint32
+	name       string
+	addr       string // Ethernet address
+	bundle     *bundle
+	patch      bool
+	peer       *port
+	datapath   string // its number or name in the datapath; "" if it has none
+	tunnel     *tunnel
+	noReceive  bool
+	noForward  bool
+	noFlood    bool
+	live       bool
+	addressed  bool // the host has an address on it
+	bfd        bool
+	bfdMAC     string // required destination MAC address of BFD; "": any
+	bfdUnkeyed bool   // BFD only without a tunnel key
 }
 
 // A bundle is a Port row: an interface, or several that are bonded.
@@ -338,7 +339,7 @@ func (b *bridge) addBundle(row *vswitch.Port, r rows, peers map[*port]string) {
 			peers[p] = i.Options["peer"]
 		}
 		p.tunnel = newTunnel(i)
-		p.bfd, p.bfdMAC = i.BFD["enable"] == "true", i.BFD["bfd_remote_dst_mac"]
+		p.bfd, p.bfdMAC, p.bfdUnkeyed = i.BFD["enable"] == "true", i.BFD["bfd_remote_dst_mac"], i.BFD["check_tnl_key"] == "true"
 		u.ports = append(u.ports, p)
 	}
 	if len(u.ports) > 0 {

@@ -3,6 +3,7 @@ package ovssim
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -210,16 +211,39 @@ func (x *translation) enters(b *bridge) *openflow.Node {
 	return n
 }
 
-// ownBFD reports whether ovs-vswitchd itself handles the packet to monitor a port (ovs-vswitchd.conf.db(5), "BFD").
+// ownBFD reports whether ovs-vswitchd itself handles the packet to monitor a port (ovs-vswitchd.conf.db(5), "BFD"). Its
+// sessions are over IPv4 only.
 func (x *translation) ownBFD(p *port) bool {
 	const bfdPort = 3784
 	q := &x.packet
-	if !p.bfd || !q.ip() || q.number(nwProto) != packet.ProtoUDP || q.laterFragment() || q.number(tpDst) != bfdPort ||
-		p.bfdMAC != "" && p.bfdMAC != ethDst.Print(q.Get(ethDst)) {
+	if !p.bfd {
+		return false
+	}
+	if p.bfdMAC != "" {
+		x.touch(ethDst, ethDst.Mask())
+		if p.bfdMAC != ethDst.Print(q.Get(ethDst)) {
+			return false
+		}
+	}
+	if q.number(ethType) != packet.EthIPv4 {
 		return false
 	}
 	x.touch(nwProto, nwProto.Mask())
+	if q.number(nwProto) != packet.ProtoUDP || q.laterFragment() {
+		return false
+	}
+	// Of another port, the highest bit that differs says that it is another.
+	if other := q.number(tpDst) ^ bfdPort; other != 0 {
+		x.touch(tpDst, packet.Uint(1<<(bits.Len64(other)-1)))
+		return false
+	}
 	x.touch(tpDst, tpDst.Mask())
+	if p.bfdUnkeyed {
+		x.touch(tunID, tunID.Mask())
+		if q.number(tunID) != 0 {
+			return false
+		}
+	}
 	x.slow = append(x.slow, "Consists of BFD packets")
 	return true
 }
