@@ -2,9 +2,11 @@ package trace
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
@@ -17,34 +19,16 @@ func (r *run) bondDown(ctx context.Context, p location, port *topology.BridgePor
 	if err != nil {
 		return journey.Cause{}, false
 	}
-	members, enabled, lacp := bondState(text, port.Name)
-	if members == 0 || enabled > 0 {
+	bonds := openflow.ParseBonds(text)
+	i := slices.IndexFunc(bonds, func(b openflow.Bond) bool { return b.Name == port.Name })
+	if i < 0 || len(bonds[i].Members) == 0 || slices.ContainsFunc(bonds[i].Members, func(m openflow.BondMember) bool { return m.Enabled }) {
 		return journey.Cause{}, false
 	}
 	c := journey.Cause{Kind: journey.BondDown, Link: port.Name, Bridge: p.bridge, Node: p.node.Name}
-	if lacp != "" && lacp != "off" {
+	if lacp := bonds[i].LACP; lacp != "" && lacp != "off" {
 		c.Detail = "lacp_status: " + lacp
 	}
 	return c, true
-}
-
-// bondState reads of a bond in bond/show (ovs-vswitchd(8)) its members, those enabled, and the state of LACP.
-func bondState(text, bond string) (members, enabled int, lacp string) {
-	_, text, _ = strings.Cut(text, "---- "+bond+" ----\n")
-	text, _, _ = strings.Cut(text, "\n---- ")
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		switch name, value, _ := strings.Cut(line, ":"); {
-		case name == "lacp_status":
-			lacp = strings.TrimSpace(value)
-		case strings.HasPrefix(name, "member ") || strings.HasPrefix(name, "slave "):
-			members++
-			if strings.TrimSpace(value) == "enabled" {
-				enabled++
-			}
-		}
-	}
-	return members, enabled, lacp
 }
 
 // blocked reports whether the spanning tree keeps a port from passing packets.

@@ -154,7 +154,10 @@ func (x *translation) normal(last bool) {
 		x.detail("packet has reserved destination MAC, dropping")
 		return
 	}
-	x.touchGratuitous()
+	if in != nil && from.bond != nil && !x.admitsBonded(from, in, vlans[0].id) {
+		return
+	}
+	x.gratuitous()
 	if source := x.packet.Get(ethSrc); x.generate && in != nil && source.Lo>>40&1 == 0 {
 		x.bridge.fdb[fdbKey{vlans[0].id, ethSrc.Print(source)}] = from
 	}
@@ -195,16 +198,19 @@ func reserved(mac string) bool {
 	return false
 }
 
-// touchGratuitous marks what shows whether the packet is gratuitous ARP: a broadcast that answers nobody, or asks for its own address.
-func (x *translation) touchGratuitous() {
-	if !x.packet.Meets(packet.NeedsARP) || ethDst.Print(x.packet.Get(ethDst)) != broadcast {
-		return
+// gratuitous reports whether the packet is gratuitous ARP: a broadcast that answers nobody, or asks for its own address.
+func (x *translation) gratuitous() bool {
+	p := &x.packet
+	if !p.Meets(packet.NeedsARP) || ethDst.Print(p.Get(ethDst)) != broadcast {
+		return false
 	}
 	x.touch(arpOp, arpOp.Mask())
-	if x.packet.number(arpOp) == 1 {
-		x.touch(ipSrc, ipSrc.Mask())
-		x.touch(ipDst, ipDst.Mask())
+	if p.number(arpOp) != 1 {
+		return p.number(arpOp) == 2
 	}
+	x.touch(ipSrc, ipSrc.Mask())
+	x.touch(ipDst, ipDst.Mask())
+	return p.Get(ipSrc) == p.Get(ipDst)
 }
 
 func (x *translation) normalFlood(from *bundle, vlans tags, last bool) {
@@ -231,16 +237,18 @@ func (x *translation) forward(to *bundle, vlans tags, last bool) {
 	if to.priorityTags == "if-nonzero" || to.priorityTags == "always" {
 		out[0].priority = uint16(x.packet.number(outer)) & 0xe000
 	}
-	p := to.ports[0]
-	for _, member := range to.ports {
-		if member.live {
-			p = member
-			break
-		}
+	balanced := to.bond != nil && x.balances(to)
+	p := x.member(to, vlans[0].id)
+	if p == nil && !balanced {
+		return
 	}
 	outerTag, innerTag, types := x.packet.Get(outer), x.packet.Get(inner), x.packet.tagTypes
 	x.packet.setVLANs(out, to.priorityTags == "always")
-	x.send(p.number, last, false)
+	if balanced {
+		x.sendBalanced(to.bond)
+	} else {
+		x.send(p.number, last, false)
+	}
 	x.packet.Set(outer, outerTag)
 	x.packet.Set(inner, innerTag)
 	x.packet.tagTypes = types

@@ -147,6 +147,8 @@ func (x *translation) send(number uint32, last, truncated bool) {
 	case p.noForward:
 		x.detail("OFPPC_NO_FWD set, skipping output")
 		return
+	case !x.passesTree(p):
+		return
 	}
 	if in := x.bridge.ports[uint32(x.packet.number(inPort))]; in != nil && in.bundle != nil && p.bundle != nil && in.bundle.protected && p.bundle.protected {
 		x.warn("Flow is between protected ports, skipping output.")
@@ -190,10 +192,15 @@ func (x *translation) enter(p *port, last bool) {
 	x.tracked = false
 	x.bridge = p.bridge
 	top := x.enters(p.bridge)
-	if !p.noReceive && !x.ownBFD(p) {
+	if !x.owns(p) && x.receives(p) {
+		done := len(x.out)
 		x.below(top, func() {
 			x.resubmit(uint64(p.number), 0, false, last, x.clone)
-			x.conclude()
+			if p.tree.forwards {
+				x.conclude()
+			} else {
+				x.out, x.freezing = x.out[:done], false
+			}
 		})
 	}
 	x.packet, x.tracked, x.wasMPLS, x.stack, x.set, x.bridge = pkt, tracked, mpls, stack, set, home

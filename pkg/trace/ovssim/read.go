@@ -64,6 +64,9 @@ func Read(ctx context.Context, h Host) (*Source, []error) {
 		}
 	}
 	ask(&s.Datapath, "dpif/show")
+	if slices.ContainsFunc(rows.Ports, func(p vswitch.Port) bool { return len(p.Interfaces) > 1 }) {
+		ask(&s.Bonds, "bond/show")
+	}
 	if native {
 		ask(&s.Routes, "ovs/route/show")
 		ask(&s.Neighbours, "tnl/neigh/show")

@@ -72,3 +72,10 @@ func TestReleasesLearning(t *testing.T) {
 		t.Run(release, func(t *testing.T) { compareLearning(t, release) })
 	}
 }
+
+// TestReleasesOwn is TestOwn on other releases of Open vSwitch.
+func TestReleasesOwn(t *testing.T) {
+	for _, release := range []string{"trixie", "sid"} {
+		t.Run(release, func(t *testing.T) { compareOwn(t, release) })
+	}
+}

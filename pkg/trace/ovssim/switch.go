@@ -31,6 +31,7 @@ type Source struct {
 	Routes      string // ovs/route/show: where tunnels leave the node
 	Neighbours  string // tnl/neigh/show: MAC addresses of the other ends
 	TunnelPorts string // tnl/ports/show -v: where tunnels arrive
+	Bonds       string // bond/show: which of their members take part
 
 	// Connections are the tracked connections by type of datapath: "system", "netdev". If not nil, a packet belongs to
 	// its connection among them; otherwise all connections are new.
@@ -95,6 +96,7 @@ type bridge struct {
 	native     bool // Open vSwitch builds the tunnel headers
 	bpdu       bool // reserved addresses are forwarded too
 	snooping   bool
+	tree       string  // the protocol of its spanning tree: "STP" or "RSTP"; "": none
 	named      bool    // use port names in traces
 	tracker    tracker // nil: unknown connections
 }
@@ -105,23 +107,23 @@ type fdbKey struct {
 }
 
 type port struct {
-	bridge     *bridge
-	number     uint32
-	name       string
-	addr       string // Ethernet address
-	bundle     *bundle
-	patch      bool
-	peer       *port
-	datapath   string // its number or name in the datapath; "" if it has none
-	tunnel     *tunnel
-	noReceive  bool
-	noForward  bool
-	noFlood    bool
-	live       bool
-	addressed  bool // the host has an address on it
-	bfd        bool
-	bfdMAC     string // required destination MAC address of BFD; "": any
-	bfdUnkeyed bool   // BFD only without a tunnel key
+	bridge    *bridge
+	number    uint32
+	name      string
+	addr      string // Ethernet address
+	bundle    *bundle
+	patch     bool
+	peer      *port
+	datapath  string // its number or name in the datapath; "" if it has none
+	tunnel    *tunnel
+	noReceive bool
+	noTree    bool // it receives no packets of a spanning tree
+	noForward bool
+	noFlood   bool
+	live      bool
+	addressed bool // the host has an address on it
+	monitors
+	tree treeState
 }
 
 // A bundle is a Port row: an interface, or several that are bonded.
@@ -135,7 +137,8 @@ type bundle struct {
 	ethType      uint16          // of the outer tag, for a dot1q-tunnel
 	priorityTags string          // "never", "if-nonzero" or "always"
 	protected    bool
-	bond         bool
+	bond         *openflow.Bond // nil: none
+	lacp         bool
 	mirrored     bool // only a mirror sends to it
 }
 
@@ -191,12 +194,17 @@ type rows struct {
 	ports      map[ovsdb.UUID]*vswitch.Port
 	interfaces map[ovsdb.UUID]*vswitch.Interface
 	exporting  map[ovsdb.UUID]bool // bridges with samples that go to collectors
+	bonds      map[string]*openflow.Bond
 }
 
 func indexRows(s Source) rows {
-	r := rows{map[string]*vswitch.Bridge{}, map[ovsdb.UUID]*vswitch.Port{}, map[ovsdb.UUID]*vswitch.Interface{}, map[ovsdb.UUID]bool{}}
+	r := rows{map[string]*vswitch.Bridge{}, map[ovsdb.UUID]*vswitch.Port{}, map[ovsdb.UUID]*vswitch.Interface{}, map[ovsdb.UUID]bool{}, map[string]*openflow.Bond{}}
 	for _, set := range s.Samples {
 		r.exporting[set.Bridge] = r.exporting[set.Bridge] || len(set.IPFIX) > 0
+	}
+	bonds := openflow.ParseBonds(s.Bonds)
+	for i := range bonds {
+		r.bonds[bonds[i].Name] = &bonds[i]
 	}
 	for i := range s.Rows {
 		r.bridges[s.Rows[i].Name] = &s.Rows[i]
@@ -230,8 +238,8 @@ func (sw *Switch) newBridge(s BridgeSource, r rows, numbers map[string]string, p
 	b.userspace = row != nil && (row.DatapathType == "netdev" || row.DatapathType == "dummy")
 	b.can = newFeatures(s.Features, b.userspace)
 	for _, d := range s.Ports {
-		p := &port{bridge: b, number: d.Port.Number, name: d.Port.Name, addr: d.Addr, live: !slices.Contains(d.State, "LINK_DOWN")}
-		p.noReceive = slices.Contains(d.Config, "NO_RECV")
+		p := &port{bridge: b, number: d.Port.Number, name: d.Port.Name, addr: d.Addr, live: !slices.Contains(d.State, "LINK_DOWN"), tree: freeState}
+		p.noReceive, p.noTree = slices.Contains(d.Config, "NO_RECV"), slices.Contains(d.Config, "NO_RECV_STP")
 		p.noForward = slices.Contains(d.Config, "NO_FWD")
 		p.noFlood = slices.Contains(d.Config, "NO_FLOOD")
 		b.ports[p.number] = p
@@ -242,6 +250,12 @@ func (sw *Switch) newBridge(s BridgeSource, r rows, numbers map[string]string, p
 		b.exports = len(row.IPFIX) > 0 || r.exporting[row.UUID]
 		b.bpdu = row.OtherConfig["forward-bpdu"] == "true"
 		b.snooping = row.McastSnoopingEnable
+		switch {
+		case row.STPEnable:
+			b.tree = "STP"
+		case row.RSTPEnable:
+			b.tree = "RSTP"
+		}
 		for _, id := range row.Ports {
 			if p := r.ports[id]; p != nil {
 				b.addBundle(p, r, peers)
@@ -328,6 +342,7 @@ func (p *port) id() packet.PortID {
 // addBundle adds a Port row, with its interfaces that have an OpenFlow port.
 func (b *bridge) addBundle(row *vswitch.Port, r rows, peers map[*port]string) {
 	u := newBundle(row)
+	u.bond = r.bonds[row.Name]
 	for _, i := range r.interfacesOf(row.UUID) {
 		p := b.portOf(i)
 		if p == nil {
@@ -339,7 +354,7 @@ func (b *bridge) addBundle(row *vswitch.Port, r rows, peers map[*port]string) {
 			peers[p] = i.Options["peer"]
 		}
 		p.tunnel = newTunnel(i)
-		p.bfd, p.bfdMAC, p.bfdUnkeyed = i.BFD["enable"] == "true", i.BFD["bfd_remote_dst_mac"], i.BFD["check_tnl_key"] == "true"
+		p.monitors, p.tree = newMonitors(i), newTreeState(b.tree, row)
 		u.ports = append(u.ports, p)
 	}
 	if len(u.ports) > 0 {
@@ -386,7 +401,7 @@ func (b *bridge) find(id packet.PortID) *port {
 }
 
 func newBundle(row *vswitch.Port) *bundle {
-	u := &bundle{name: row.Name, protected: row.Protected, bond: len(row.Interfaces) > 1, priorityTags: row.OtherConfig["priority-tags"], ethType: 0x88a8}
+	u := &bundle{name: row.Name, protected: row.Protected, lacp: len(row.LACP) > 0 && row.LACP[0] != "off", priorityTags: row.OtherConfig["priority-tags"], ethType: 0x88a8}
 	if len(row.Tag) > 0 {
 		u.vlan = uint16(row.Tag[0])
 	}

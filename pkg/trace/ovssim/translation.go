@@ -3,7 +3,6 @@ package ovssim
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -194,11 +193,15 @@ func (x *translation) begin(r *resumption) {
 		x.cookie, x.missed = number.cookie, number.miss
 		x.nodes = &x.found(number).Children
 	}
-	if entry != nil && (entry.noReceive || x.ownBFD(entry)) || !x.decapsulated() {
+	if entry != nil && (x.owns(entry) || !x.receives(entry)) || !x.decapsulated() {
 		return
 	}
 	x.do(ops, true, false)
 	if x.failure != "" {
+		return
+	}
+	if entry != nil && !entry.tree.forwards {
+		x.out = nil // NORMAL has learned from the packet
 		return
 	}
 	x.conclude()
@@ -209,43 +212,6 @@ func (x *translation) enters(b *bridge) *openflow.Node {
 	n := x.report(openflow.NodeBridge, b.title)
 	n.Bridge = b.name
 	return n
-}
-
-// ownBFD reports whether ovs-vswitchd itself handles the packet to monitor a port (ovs-vswitchd.conf.db(5), "BFD"). Its
-// sessions are over IPv4 only.
-func (x *translation) ownBFD(p *port) bool {
-	const bfdPort = 3784
-	q := &x.packet
-	if !p.bfd {
-		return false
-	}
-	if p.bfdMAC != "" {
-		x.touch(ethDst, ethDst.Mask())
-		if p.bfdMAC != ethDst.Print(q.Get(ethDst)) {
-			return false
-		}
-	}
-	if q.number(ethType) != packet.EthIPv4 {
-		return false
-	}
-	x.touch(nwProto, nwProto.Mask())
-	if q.number(nwProto) != packet.ProtoUDP || q.laterFragment() {
-		return false
-	}
-	// Of another port, the highest bit that differs says that it is another.
-	if other := q.number(tpDst) ^ bfdPort; other != 0 {
-		x.touch(tpDst, packet.Uint(1<<(bits.Len64(other)-1)))
-		return false
-	}
-	x.touch(tpDst, tpDst.Mask())
-	if p.bfdUnkeyed {
-		x.touch(tunID, tunID.Mask())
-		if q.number(tunID) != 0 {
-			return false
-		}
-	}
-	x.slow = append(x.slow, "Consists of BFD packets")
-	return true
 }
 
 // miss is what a lookup executes without a match: nothing.
