@@ -300,7 +300,7 @@ func bridgePort(p *topology.BridgePort) []Line {
 	bond := len(p.Interfaces) > 1
 	facts := []string{
 		numbered("VLAN", p.Tag), behind("trunk", strings.Trim(fmt.Sprint(p.Trunks), "[]")),
-		when(bond || p.BondMode != "", "bond "+p.BondMode), behind("for", p.LogicalPort),
+		when(bond || p.BondMode != "", "bond "+p.BondMode), behind("active", p.BondActive), behind("for", p.LogicalPort),
 	}
 	cells := []Line{Text(p.Role), Text(p.Name, Name)}
 	var ports Line

@@ -220,6 +220,11 @@ func (b *nodeBuilder) bridgePort(br *Bridge, row vswitch.Port, interfaces map[ov
 		p.LogicalPort = cmp.Or(p.LogicalPort, i.ExternalIDs["iface-id"])
 	}
 	slices.SortFunc(p.Interfaces, func(x, y *Interface) int { return CompareNames(x.Name, y.Name) })
+	for _, i := range p.Interfaces {
+		if len(p.Interfaces) > 1 && i.MAC != "" && i.MAC == row.BondActiveSlave.Get() {
+			p.BondActive = i.Name
+		}
+	}
 	p.Role = b.role(br, p, driver)
 	return p
 }

@@ -227,7 +227,8 @@ func (t *tracer) interfaceOf(node, name string) (*topology.Bridge, *topology.Int
 	return b, i
 }
 
-// uplink returns the port through which packets from outside enter a node's bridge, preferably the one named.
+// uplink returns the port through which packets from outside enter a node's bridge, preferably the one named: of a bond the
+// active interface, as a bond refuses some packets by the others.
 func (t *tracer) uplink(node, bridge string) (string, packet.PortID, bool) {
 	var found *topology.Bridge
 	for _, b := range t.graph.BridgesOf(node) {
@@ -239,7 +240,7 @@ func (t *tracer) uplink(node, bridge string) (string, packet.PortID, bool) {
 		return "", packet.PortID{}, false
 	}
 	_, _, uplink := t.findInterface(node, func(b *topology.Bridge, p *topology.BridgePort, i *topology.Interface) bool {
-		return b.Name == found.Name && (p.Name == b.Uplinks[0] || i.Name == b.Uplinks[0]) && i.OFPort > 0
+		return b.Name == found.Name && (p.Name == b.Uplinks[0] || i.Name == b.Uplinks[0]) && i.OFPort > 0 && (p.BondActive == "" || p.BondActive == i.Name)
 	})
 	if uplink == nil {
 		return "", packet.PortID{}, false

@@ -11,10 +11,11 @@ import (
 type sentTo struct {
 	number int
 	vlan   uint16 // as in vlan_tci; 0: none
+	choice string // "recirc" or "lb_output": number is that by which the datapath chooses a member of a bond
 }
 
 // outputs returns where datapath actions send a packet of this length (odp actions as ovs-dpctl(8) prints them): the bare
-// numbers between commas, also within clone(…) and, where the length is checked, within gt(…) or le(…). The packet has a
+// numbers between commas and bonds, also within clone(…) and, where the length is checked, within gt(…) or le(…). The packet has a
 // VLAN tag, 0 for none, which the actions may change.
 func outputs(actions string, vlan uint16, length int) []sentTo {
 	sent, _ := appendOutputs(nil, actions, vlan, length)
@@ -22,12 +23,18 @@ func outputs(actions string, vlan uint16, length int) []sentTo {
 }
 
 func appendOutputs(sent []sentTo, actions string, vlan uint16, length int) ([]sentTo, uint16) {
+	before := ""
 	for action := range split(actions) {
+		hashed := before == "hash"
+		before, _, _ = strings.Cut(action, "(")
 		if n, err := strconv.Atoi(action); err == nil {
-			sent = append(sent, sentTo{n, vlan})
+			sent = append(sent, sentTo{number: n, vlan: vlan})
 			continue
 		}
 		name, rest, _ := strings.Cut(strings.TrimSuffix(action, ")"), "(")
+		if name == "recirc" && !hashed { // conntrack's
+			continue
+		}
 		switch name {
 		case "push_vlan":
 			vlan = pushed(rest)
@@ -36,6 +43,10 @@ func appendOutputs(sent []sentTo, actions string, vlan uint16, length int) ([]se
 		case "clone":
 			if !strings.HasPrefix(rest, "tnl_push(") { // the outer packet's port
 				sent, _ = appendOutputs(sent, rest, vlan, length)
+			}
+		case "recirc", "lb_output": // of a group, no bond has the number
+			if n, err := strconv.ParseInt(rest, 0, 32); err == nil && n > 0 {
+				sent = append(sent, sentTo{int(n), vlan, name})
 			}
 		case "check_pkt_len":
 			sent, _ = appendOutputs(sent, ofSize(rest, length), vlan, length)

@@ -297,9 +297,18 @@ func (r *reading) switched(ctx context.Context, i int, e openflow.Event) error {
 	if err != nil {
 		return r.refused(err)
 	}
+	members, err := r.members(ctx, sent)
+	if err != nil {
+		return r.refused(err)
+	}
 	for _, port := range openflow.ParseDatapathPorts(text) {
 		in := port.OpenFlow == e.Flow.InPort().Number // NORMAL never sends back: another bridge sent what goes there
-		to := slices.IndexFunc(sent, func(s sentTo) bool { return s.number == int(port.Datapath) })
+		to := slices.IndexFunc(sent, func(s sentTo) bool {
+			if s.choice != "" {
+				return port.Name == members[s]
+			}
+			return s.number == int(port.Datapath)
+		})
 		if port.Bridge != e.Bridge || in || to < 0 {
 			continue
 		}
@@ -307,6 +316,33 @@ func (r *reading) switched(ctx context.Context, i int, e openflow.Event) error {
 		r.walk.Leaves[len(r.walk.Leaves)-1].Packet.SetUint("vlan_tci", uint64(sent[to].vlan))
 	}
 	return nil
+}
+
+// members names a member of each bond that balances what it sends: of those by which the packet may leave, the active one, or any.
+func (r *reading) members(ctx context.Context, sent []sentTo) (map[sentTo]string, error) {
+	if !slices.ContainsFunc(sent, func(s sentTo) bool { return s.choice != "" }) {
+		return nil, nil
+	}
+	text, err := r.sw.Control(ctx, "ovs-vswitchd", "bond/show")
+	if err != nil {
+		return nil, err
+	}
+	members := map[sentTo]string{}
+	bonds := openflow.ParseBonds(text)
+	for _, s := range sent {
+		i := slices.IndexFunc(bonds, func(b openflow.Bond) bool {
+			return s.choice == "recirc" && int(b.Recirc) == s.number || s.choice == "lb_output" && int(b.Output) == s.number
+		})
+		if i < 0 {
+			continue
+		}
+		for _, m := range bonds[i].Members {
+			if m.Enabled && (m.Active || members[s] == "") {
+				members[s] = m.Name
+			}
+		}
+	}
+	return members, nil
 }
 
 // conntrack executes a ct action: it determines the packet's state, commits the connection if the action says so, and
