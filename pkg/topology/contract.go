@@ -258,7 +258,7 @@ type BridgePort struct {
 	VLANMode   string       `json:"vlanMode,omitempty"`
 	BondMode   string       `json:"bondMode,omitempty"`
 	BondActive string       `json:"bondActive,omitempty"` // the interface that a bond sends by what it does not balance
-	Mirror     string       `json:"mirror,omitempty"` // of which it is the output: then it passes nothing else
+	Mirror     string       `json:"mirror,omitempty"`     // of which it is the output: then it passes nothing else
 	Interfaces []*Interface `json:"interfaces"`
 	// LogicalPort is the port it carries: for a VIF from iface-id, for a patch port from ovn-localnet-port or
 	// ovn-l2gateway-port.
