@@ -16,7 +16,7 @@ func memberOf(b *openflow.Bond, p *port) *openflow.BondMember {
 	return nil
 }
 
-// mode returns by which rules a bond works: without an agreement with the other end, that of the bond is of no use.
+// bondMode returns by which rules a bond works, "" for one that passes nothing: without an agreement with the other end, that of the bond is of no use.
 func bondMode(b *openflow.Bond) string {
 	switch {
 	case b.LACP == "configured" && !b.Fallback, b.Mode == "balance-tcp" && b.LACP == "off":
