@@ -63,7 +63,7 @@ func uplinkMissing(p *doctor.Pass, n *doctor.Node, u facts.Uplink) {
 	}
 	var ports []string
 	for _, i := range s.BridgeInterfaces() {
-		if i.Bridge.Name == bridge {
+		if i.Bridge.Name == bridge && !slices.Contains(ports, i.Port.Name) { // a bond has several interfaces
 			ports = append(ports, i.Port.Name)
 		}
 	}
