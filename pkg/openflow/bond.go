@@ -44,13 +44,6 @@ func ParseBonds(text string) []Bond {
 func (b *Bond) read(line string) {
 	name, value, _ := strings.Cut(line, ":")
 	value = strings.TrimSpace(value)
-	number := func(text string) uint32 {
-		n, err := strconv.ParseUint(text, 10, 32)
-		if err != nil { // -1: none
-			return 0
-		}
-		return uint32(n)
-	}
 	words := strings.Fields(name)
 	switch {
 	case len(words) == 2 && (words[0] == "member" || words[0] == "slave"): // slave: before 2.15
@@ -63,17 +56,12 @@ func (b *Bond) read(line string) {
 	case name == "lacp_fallback_ab":
 		b.Fallback = value == "true"
 	case name == "bond may use recirculation":
-		if use, id, ok := strings.Cut(value, ","); ok && use == "yes" {
-			_, id, _ = strings.Cut(id, ":")
-			b.Recirc = number(strings.TrimSpace(id))
-		}
+		b.Recirc = chooser(value, "yes")
 	case name == "bond-hash-basis":
-		b.Basis = number(value)
+		n, _ := strconv.ParseUint(value, 10, 32)
+		b.Basis = uint32(n)
 	case name == "lb_output action":
-		if use, id, ok := strings.Cut(value, ","); ok && use == "enabled" {
-			_, id, _ = strings.Cut(id, ":")
-			b.Output = number(strings.TrimSpace(id))
-		}
+		b.Output = chooser(value, "enabled")
 	}
 	if len(b.Members) == 0 {
 		return
@@ -87,4 +75,15 @@ func (b *Bond) read(line string) {
 			m.Hashes = append(m.Hashes, uint8(n))
 		}
 	}
+}
+
+// chooser returns the number in "yes, Recirc-ID : 1" if the datapath chooses, else 0.
+func chooser(text, yes string) uint32 {
+	use, id, _ := strings.Cut(text, ",")
+	if use != yes {
+		return 0
+	}
+	_, id, _ = strings.Cut(id, ":")
+	n, _ := strconv.ParseUint(strings.TrimSpace(id), 10, 32) // -1 is none
+	return uint32(n)
 }

@@ -25,14 +25,11 @@ func outputs(actions string, vlan uint16, length int) []sentTo {
 func appendOutputs(sent []sentTo, actions string, vlan uint16, length int) ([]sentTo, uint16) {
 	before := ""
 	for action := range split(actions) {
+		name, rest, _ := strings.Cut(strings.TrimSuffix(action, ")"), "(")
 		hashed := before == "hash"
-		before, _, _ = strings.Cut(action, "(")
+		before = name
 		if n, err := strconv.Atoi(action); err == nil {
 			sent = append(sent, sentTo{number: n, vlan: vlan})
-			continue
-		}
-		name, rest, _ := strings.Cut(strings.TrimSuffix(action, ")"), "(")
-		if name == "recirc" && !hashed { // conntrack's
 			continue
 		}
 		switch name {
@@ -45,7 +42,8 @@ func appendOutputs(sent []sentTo, actions string, vlan uint16, length int) ([]se
 				sent, _ = appendOutputs(sent, rest, vlan, length)
 			}
 		case "recirc", "lb_output": // of a group, no bond has the number
-			if n, err := strconv.ParseInt(rest, 0, 32); err == nil && n > 0 {
+			n, err := strconv.ParseInt(rest, 0, 32)
+			if err == nil && n > 0 && (hashed || name == "lb_output") { // without a hash, it is conntrack's
 				sent = append(sent, sentTo{int(n), vlan, name})
 			}
 		case "check_pkt_len":
