@@ -300,13 +300,13 @@ func bridgePort(p *topology.BridgePort) []Line {
 	bond := len(p.Interfaces) > 1
 	facts := []string{
 		numbered("VLAN", p.Tag), behind("trunk", strings.Trim(fmt.Sprint(p.Trunks), "[]")),
-		when(bond || p.BondMode != "", "bond "+p.BondMode), behind("active", p.BondActive), behind("for", p.LogicalPort),
+		when(bond || p.BondMode != "", "bond "+p.BondMode), behind("for", p.LogicalPort),
 	}
 	cells := []Line{Text(p.Role), Text(p.Name, Name)}
 	var ports Line
 	for _, i := range p.Interfaces {
 		facts = append(facts,
-			when(bond, i.Name), numbered("ofport", max(i.OFPort, 0)), when(i.Type != p.Role, i.Type),
+			when(bond, i.Name), when(bond && i.Name == p.BondActive, "active"), numbered("ofport", max(i.OFPort, 0)), when(i.Type != p.Role, i.Type),
 			behind("peer", i.Options["peer"]), behind("remote_ip", i.Options["remote_ip"]), behind("key", i.Options["key"]),
 			when(i.LinkState == "down" && p.Role != topology.RoleLocal, "link down")) // a bridge's own port is down if unused
 		if i.Error != "" {
