@@ -263,7 +263,7 @@ func vlan(name string, bits int) func(*reader, *action) *Error {
 }
 
 func (r *reader) pushVLAN(a *action) *Error {
-	r.newer = true
+	r.later = true
 	n, err := a.small("ethertype", 16)
 	if err == nil && n != 0x8100 && n != 0x88a8 {
 		err = a.bad("%s: not a valid VLAN ethertype", a.value)
@@ -552,6 +552,7 @@ func checkPktLarger(_ *reader, a *action) *Error {
 }
 
 func (r *reader) clone(a *action) *Error {
+	r.later = false
 	list, err := r.actions(args(a.value, a.valueAt), "clone")
 	a.write("(%s)", texts(list))
 	a.check = func(s *state, _ arg) *Error { return s.inside(list) }
@@ -603,7 +604,7 @@ func (r *reader) gotoTable(a *action) *Error {
 }
 
 func (r *reader) meter(a *action) *Error {
-	a.kind, r.newer = meterFirst, true
+	a.kind, r.later = meterFirst, true
 	n, err := a.word()
 	a.write(":%d", n)
 	a.check = func(_ *state, a arg) *Error {

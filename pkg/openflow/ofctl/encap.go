@@ -19,7 +19,7 @@ const (
 var headers = map[string]uint64{"ethernet": 0, "nsh": typeNSH, "mpls": typeMPLS, "mpls_mc": typeMPLSAny}
 
 func (r *reader) encap(a *action) *Error {
-	r.newer = true
+	r.later = true
 	words := args(a.value, a.valueAt)
 	if len(words) == 0 {
 		return a.fault("Missing encap hdr: %s", a.value)

@@ -36,7 +36,8 @@ type reader struct {
 	match match
 	table uint64 // anyTable: not given
 	depth int    // of nested actions
-	newer bool   // only OpenFlow 1.1 or later has this
+	newer bool   // only OpenFlow 1.1 or later has what is before the actions
+	later bool   // only OpenFlow 1.1 or later has an action; ovs-ofctl forgets that where a clone begins
 }
 
 // anyTable is the table of a flow without one.

@@ -26,6 +26,7 @@ type term struct {
 var (
 	ethType = packet.MustField("eth_type")
 	ipProto = packet.MustField("nw_proto")
+	vlanTCI = packet.MustField("vlan_tci")
 )
 
 // protocol adds what a word such as tcp stands for.
@@ -45,11 +46,31 @@ func (m *match) protocol(name string) bool {
 }
 
 func (m *match) set(t term) {
-	m.terms = append(slices.DeleteFunc(m.terms, func(old term) bool { return old.field == t.field }), t)
+	if t.field.Name == "dl_vlan" && t.value == packet.Uint(untagged) {
+		t = term{field: vlanTCI, mask: vlanTCI.Mask()}
+	}
+	before := len(m.terms)
+	m.terms = slices.DeleteFunc(m.terms, func(old term) bool { return old.field == t.field || ofTag[old.field.Name] && ofTag[t.field.Name] })
 	m.flow.SetMasked(t.field, t.value, t.field.Mask())
 	m.mask.SetMasked(t.field, t.mask, t.field.Mask())
+	switch {
+	case !ofTag[t.field.Name] || len(m.terms) == before:
+		m.terms = append(m.terms, t)
+	case m.flow.Uint("vlan_tci")&0x1000 != 0 && m.mask.Uint("vlan_tci") == 0xffff:
+		for _, f := range []*packet.Field{packet.MustField("dl_vlan"), packet.MustField("dl_vlan_pcp")} {
+			m.terms = append(m.terms, term{field: f, value: m.flow.Get(f), mask: f.Mask()})
+		}
+	default:
+		m.terms = append(m.terms, term{field: vlanTCI, value: m.flow.Get(vlanTCI), mask: m.mask.Get(vlanTCI)})
+	}
 	m.internal = m.internal || t.field.Name == "skb_priority"
 }
+
+// untagged is dl_vlan of packets without a tag, in OpenFlow 1.0.
+const untagged = 0xffff
+
+// ofTag are the fields that say something of the same tag.
+var ofTag = map[string]bool{"vlan_tci": true, "dl_vlan": true, "dl_vlan_pcp": true, "vlan_vid": true, "vlan_pcp": true}
 
 // finish has the Ethernet type of packets whose type the match gives without Ethernet.
 func (m *match) finish() {
@@ -76,6 +97,9 @@ func (m *match) words() []string {
 	for _, t := range terms {
 		if spoken && (t.field == ethType || t.field == ipProto && keyword.Proto != 0) {
 			continue
+		}
+		if t.field.Name == "tcp_flags" && !(known && proto == packet.ProtoTCP) || t.field.Name == "ip_frag" && kind != packet.EthIPv4 && kind != packet.EthIPv6 {
+			continue // ovs-ofctl does not send these to the switch
 		}
 		if text := t.String(); text != "" {
 			list = append(list, text)

@@ -75,6 +75,7 @@ var reasons = []string{"no_match", "action", "invalid_ttl", "action_set", "group
 func (r *reader) controller(a *action) *Error {
 	a.name = "controller"
 	if a.value == "" {
+		a.write("")
 		return nil
 	}
 	if strings.Trim(a.value, "0123456789") == "" {
@@ -260,6 +261,9 @@ func (r *reader) multipath(a *action) *Error {
 	}
 	if dst.bits < bits.Len64(uint64(links-1)) {
 		return a.bad("%s: %d-bit destination field has %d possible values, less than specified n_links %d", a.value, dst.bits, 1<<dst.bits, links)
+	}
+	for _, i := range []int{1, 3, 4} { // what is behind the number does not count
+		words[i] = fmt.Sprint(leading(words[i]))
 	}
 	a.write("(%s,%s)", strings.Join(words[:5], ","), dst)
 	a.check = func(s *state, a arg) *Error { return s.destination(dst, a) }

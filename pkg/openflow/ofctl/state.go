@@ -10,7 +10,9 @@ type state struct {
 	inconsistent *arg // the first action that only OpenFlow 1.0 lets pass with this match
 }
 
-func newState(r *reader) *state { return &state{match: r.match, table: r.table, newer: r.newer} }
+func newState(r *reader) *state {
+	return &state{match: r.match, table: r.table, newer: r.newer || r.later}
+}
 
 // run checks a list of actions one after the other.
 func (s *state) run(list []action) *Error {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,7 +91,7 @@ func splitActions(s string) []string {
 }
 
 // TestWrongFlows has ovs-ofctl read drawn flows with a mistake: it and package ofctl must accept the same, with the same
-// meaning, and refuse the same, with the same words. OVNCTL_BRIDGES says of how many bridges four flows each are drawn.
+// meaning, and refuse the same, with the same words. OVNCTL_BRIDGES says how many times sixteen flows are drawn.
 func TestWrongFlows(t *testing.T) { compareWrongFlows(t, "") }
 
 // everyVersion has ovs-ofctl take what any version of OpenFlow has.
@@ -119,7 +120,8 @@ func compareWrongFlows(t *testing.T, root string) {
 		number = uint64(time.Now().UnixNano())
 	}
 	t.Logf("-seed %d", number)
-	n := 4 * bridges(t)
+	n := 16 * bridges(t)
+	_, wraps := parseFlow(t, root, everyVersion, "actions=set_queue:-1,1") // before 3.5
 	var refused, accepted, differ, worded, printed, same, shown int
 	log := func(format string, args ...any) {
 		if shown++; shown <= 80 || os.Getenv("OVNCTL_BRIDGES") != "" {
@@ -130,7 +132,7 @@ func compareWrongFlows(t *testing.T, root string) {
 		b := drawBridge(rand.New(rand.NewPCG(number, uint64(i))), drawnKinds[i%len(drawnKinds)])
 		for _, flow := range b.flows {
 			flow = b.drawing.spoil(flow)
-			if strings.HasPrefix(flow, "-") || flow == "" {
+			if strings.HasPrefix(flow, "-") || flow == "" || wraps && strings.Contains(flow, "set_queue:-1,") {
 				continue
 			}
 			want, ok := parseFlow(t, root, everyVersion, flow)
@@ -168,7 +170,7 @@ func compareWrongFlows(t *testing.T, root string) {
 	all := refused + accepted + differ
 	agree := 100 * float64(refused+accepted) / float64(all)
 	t.Logf("of %d flows with a mistake, %d are refused and %d accepted by both, %d by one alone: %.2f %% agree; %d of the refused in the same words, %d of %d accepted mean the same", all, refused, accepted, differ, agree, worded, same, printed)
-	if agree < 98.5 {
+	if agree < 99 {
 		t.Error("too many differences")
 	}
 }
@@ -177,7 +179,11 @@ func compareWrongFlows(t *testing.T, root string) {
 var portNames = strings.NewReplacer("udp_", "tcp_", "sctp_", "tcp_")
 
 // flowMod makes what ovs-ofctl prints of a flow that is to be added what it prints of one that is there.
-var flowMod = strings.NewReplacer("table:", "table=", "cookie:", "cookie=", " idle:", " idle_timeout=", " hard:", " hard_timeout=", " importance:", " importance=")
+var flowMod = strings.NewReplacer("table:", "table=", "cookie:", "cookie=", " idle:", " idle_timeout=", " hard:", " hard_timeout=", " importance:", " importance=",
+	"vlan_tci=0x0000,", "vlan_tci=0x0000/0x1fff,", "vlan_tci=0x0000 ", "vlan_tci=0x0000/0x1fff ") // the last in OXM
+
+// decimalLoad is what an action learn loads, as people write it.
+var decimalLoad = regexp.MustCompile(`load:([1-9]\d*)->`)
 
 // meaning is a flow in a form that does not depend on how it is written.
 func meaning(t *testing.T, text string) string {
@@ -186,7 +192,11 @@ func meaning(t *testing.T, text string) string {
 		t.Errorf("%s: %v", text, err)
 	}
 	spell(e.Actions)
-	return fmt.Sprintf("%q %d %s", e.Match.Key(), e.Priority, portNames.Replace(e.Actions.String()))
+	actions := decimalLoad.ReplaceAllStringFunc(e.Actions.String(), func(s string) string {
+		n, _ := strconv.ParseUint(decimalLoad.FindStringSubmatch(s)[1], 10, 64)
+		return fmt.Sprintf("load:%#x->", n)
+	})
+	return fmt.Sprintf("%q %d %s", e.Match.Key(), e.Priority, portNames.Replace(actions))
 }
 
 // spell writes actions that set fields in one way, also inside of others.
