@@ -52,7 +52,12 @@ func BenchmarkTopology(b *testing.B) {
 	}
 	for _, format := range []string{"tree", "json"} {
 		b.Run(format, func(b *testing.B) {
-			beside(b, task{on(l, "node1", nodeArgs(l, program, "topology", "show", "-o", format)...)}, classic, nil)
+			ours := task{on(l, "node1", nodeArgs(l, program, "topology", "show", "-o", format)...)}
+			b.Run("tools on other nodes", func(b *testing.B) { beside(b, ours, classic, nil) })
+			b.Run("ovnctl on other nodes", func(b *testing.B) {
+				install(b, program)
+				beside(b, ours, classic, nil)
+			})
 		})
 	}
 }
@@ -76,6 +81,10 @@ func BenchmarkTrace(b *testing.B) {
 		named = append(named, trace, on(l, r.node, "sh", "-c", "exec ovn-detrace --ovnsb="+l.SB()+" --ovnnb="+l.NB()+" < "+file))
 	}
 	b.Run("beside ovn-trace and ofproto-trace", func(b *testing.B) { beside(b, ours, plain, nil) })
+	b.Run("beside ovn-trace and ofproto-trace, ovnctl on both nodes", func(b *testing.B) {
+		install(b, program)
+		beside(b, ours, plain, nil)
+	})
 	b.Run("beside ovn-trace and ofproto-trace with ovn-detrace", func(b *testing.B) { beside(b, ours, named, nil) })
 }
 
@@ -251,12 +260,18 @@ func nodeArgs(l *lab.Lab, program string, args ...string) []string {
 func buildOvnctl(b testing.TB) string {
 	b.Helper()
 	program := filepath.Join(b.TempDir(), "ovnctl")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", program, ".")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w -X main.version=v0.0.1", "-o", program, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("%s: %v\n%s", cmd, err, out)
 	}
 	return program
+}
+
+// install has all hosts of a lab find the program, which is called ovnctl.
+func install(t testing.TB, program string) {
+	t.Helper()
+	t.Setenv("PATH", filepath.Dir(program)+":"+os.Getenv("PATH"))
 }
 
 // A request is an ofproto/trace command line and where to run it.

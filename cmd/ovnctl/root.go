@@ -149,7 +149,7 @@ var commands = []struct {
 	{"What is broken:", []builder{{"doctor", newDoctor}, {"fix", newFix}, {"watch", newWatch}, {"blame", newBlame}}},
 	{"Captures and reports:", []builder{{"capture", newCapture}, {"compare", newCompare}, {"report", newReport}, {"ui", newUI}, {"demo", newDemo}}},
 	{"What it means:", []builder{{"decode", newDecode}, {"explain", newExplain}}},
-	{"", []builder{{"version", newVersion}, {"probe", newProbe}}},
+	{"", []builder{{"version", newVersion}, {"probe", newProbe}, {"answer", newAnswer}}},
 }
 
 // calledFor returns the command that the arguments begin with; empty if it takes more than them to tell.
@@ -476,7 +476,7 @@ func (o *options) openWith(ctx context.Context, config cluster.Config) (*cluster
 	}
 	config.NB, config.SB, config.OVS, config.TLS, config.NoLeaderOnly = o.nb, o.sb, o.ovs, o.tls, o.noLeaderOnly
 	config.Offline, config.Way, config.HostRoot, config.Timeout, config.Record = o.offline, o.way, o.hostRoot, o.timeout, o.record
-	config.MaxReply = o.maxReply
+	config.MaxReply, config.Version = o.maxReply, released()
 	if config.Saved == nil {
 		saved, err := o.saved(ctx)
 		if err != nil {

@@ -32,6 +32,7 @@ type Config struct {
 	Offline  string        // directory, capture, archive or database file to read instead of anything live
 	Saved    *archive.Tree // what Offline would open, if already open: the Cluster closes it
 	Way      node.Way      // to other nodes; nil: there is none
+	Version  string        // of this program; an ovnctl of the same version on another node answers for it, see [node.AnsweredBy]
 	OwnZone  bool          // leave the zones of other nodes closed until OpenZones
 	HostRoot string        // the host's root as seen from a debug container
 	// DatabasesOnly reads the databases of the nodes without the rest of their state, until somebody asks for it.

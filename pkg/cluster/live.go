@@ -254,6 +254,7 @@ func otherHost(config Config, name, hostname string) (h node.Host, far bool) {
 		return node.Unreachable(name, err), false
 	}
 	node.ShelveOn(h, config.shelf)
+	node.AnsweredBy(h, config.Version)
 	if config.DatabasesOnly {
 		node.DatabaseFirst(h)
 	}

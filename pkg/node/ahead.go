@@ -38,7 +38,7 @@ func (a Ahead) Send(ctx context.Context) {
 		return
 	}
 	go func() {
-		parts, _ := a.r.shells.run(ctx, question{}.script(asked), a.r.Timeout, a.r.Timeout) // what is not there is asked again
+		parts, _ := a.r.shells.run(ctx, question{}.script(asked, a.r.Version), a.r.Timeout, a.r.Timeout) // what is not there is asked again
 		a.r.ahead.keep(asked, parts)
 		a.r.ahead.landed(asked)
 	}()
@@ -71,14 +71,18 @@ func (a Ahead) Pod(ctx context.Context, link string) {
 	if here == nil || podLink(here) != nil {
 		return
 	}
+	if a.r.answersItself(ctx) {
+		a.r.ahead.want(askOwnPod(link))
+		return
+	}
 	if name, err := a.r.namedNetns(ctx, here); err == nil && name != "" {
 		a.r.ahead.want(askPod(enterNetns(namedPath(name))))
 	}
 }
 
 // A question is what a script asks of a node: of its daemons, of its kernel, or of both, side by side. Of daemons a script asks one
-// thing at a time.
-type question struct{ daemons, kernel string }
+// thing at a time. own is the same as a [request].
+type question struct{ daemons, kernel, own string }
 
 // aheads are the questions that are to go with the next one, and the answers to those that went. Each is of daemons or of the
 // kernel.
@@ -189,8 +193,18 @@ const aheadEnd = "end"
 
 // script asks a question, and with it those that go ahead: those of daemons beside those of the kernel, whose answers wait in a
 // pipe. Those of daemons go one after the other until a command gets no reply in time (ovs-appctl -T and the like); those after it
-// are asked when they are needed.
-func (q question) script(ahead []question) string {
+// are asked when they are needed. An ovnctl there of the given version answers instead, unless that is empty.
+func (q question) script(ahead []question, version string) string {
+	by := q.byTools(ahead)
+	requests := q.requests(ahead)
+	if version == "" || requests == "" {
+		return by
+	}
+	return fmt.Sprintf("command -v ovnctl >/dev/null 2>&1 && ovnctl answer --each \"$SECONDS_EACH\" --ovs-rundir \"$ovs\" --ovn-rundir \"$ovn\" %s \"$B\" 2>/dev/null <<'REQUESTS' || {\n%sREQUESTS\n%s}\n",
+		shellQuote(version), requests, by)
+}
+
+func (q question) byTools(ahead []question) string {
 	daemons, kernel := q.daemons, q.kernel
 	for i, also := range ahead {
 		end := fmt.Sprintf("ended %s\nA=\n", aheadEnd)
@@ -215,7 +229,7 @@ func (r *remote) run(ctx context.Context, q question, each, total time.Duration)
 		return parts, nil
 	}
 	also := r.ahead.next(q)
-	parts, err := r.shells.run(ctx, q.script(also), each, total)
+	parts, err := r.shells.run(ctx, q.script(also, r.Version), each, total)
 	r.ahead.keep(also, parts)
 	return parts, err
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -21,11 +22,54 @@ import (
 // backup saves the local Open_vSwitch database as a file that ovsdb-server(1) could serve: a schema record and one
 // with all rows, secrets hidden.
 func (l *local) backup(ctx context.Context) (string, []byte, error) {
+	schema, tables, err := l.readAll(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	rows, err := asRecord(tables)
+	if err != nil {
+		return "", nil, err
+	}
+	if schema, err = ovsdb.KeepAll(schema); err != nil { // the rows below have all columns
+		return "", nil, err
+	}
+	file := record(nil, schema)
+	return confDB, record(file, archive.Compact(rows)), nil
+}
+
+// dump is the local Open_vSwitch database as `ovsdb-client dump -f json` prints it.
+func (l *local) dump(ctx context.Context) ([]byte, error) {
+	_, tables, err := l.readAll(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	for _, t := range tables {
+		data := make([][]any, len(t.rows))
+		for i, row := range t.rows {
+			for _, column := range t.columns {
+				data[i] = append(data[i], row[column])
+			}
+		}
+		text.Write(append(archive.Compact(map[string]any{"caption": t.name + " table", "headings": t.columns, "data": data}), '\n'))
+	}
+	return text.Bytes(), nil
+}
+
+// A tableRows is a table with its rows.
+type tableRows struct {
+	name    string
+	columns []string // those of the schema, and _uuid
+	rows    []map[string]any
+}
+
+// readAll reads the schema and all rows of the local Open_vSwitch database.
+func (l *local) readAll(ctx context.Context) (json.RawMessage, []tableRows, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
 	conn, err := l.dialBackup(ctx)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	defer conn.Close() //nolint:errcheck // only read
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
@@ -34,17 +78,13 @@ func (l *local) backup(ctx context.Context) (string, []byte, error) {
 
 	schema, err := rpc.call("get_schema", "Open_vSwitch")
 	if err != nil {
-		return "", nil, silent(ctx, "get_schema", err)
+		return nil, nil, silent(ctx, "get_schema", err)
 	}
-	rows, err := rpc.rows(schema)
+	tables, err := rpc.rows(schema)
 	if err != nil {
-		return "", nil, silent(ctx, "select", err)
+		return nil, nil, silent(ctx, "select", err)
 	}
-	if schema, err = ovsdb.KeepAll(schema); err != nil { // the rows below have all columns
-		return "", nil, err
-	}
-	file := record(nil, schema)
-	return confDB, record(file, archive.Compact(rows)), nil
+	return schema, tables, nil
 }
 
 func (l *local) dialBackup(ctx context.Context) (net.Conn, error) {
@@ -91,22 +131,20 @@ func (r *rowReader) call(method string, params ...any) (json.RawMessage, error) 
 	}
 }
 
-// rows selects all tables' rows in one transaction, as a transaction record: {TABLE:{UUID:ROW}}.
-func (r *rowReader) rows(schema json.RawMessage) (map[string]any, error) {
+// rows selects all tables' rows in one transaction.
+func (r *rowReader) rows(schema json.RawMessage) ([]tableRows, error) {
 	var s struct {
-		Tables map[string]json.RawMessage
+		Tables map[string]struct{ Columns map[string]json.RawMessage }
 	}
 	if err := json.Unmarshal(schema, &s); err != nil {
 		return nil, err
 	}
-	var tables []string
-	for name := range s.Tables {
-		tables = append(tables, name)
-	}
-	slices.Sort(tables)
+	var tables []tableRows
 	operations := []any{"Open_vSwitch"}
-	for _, name := range tables {
-		operations = append(operations, map[string]any{"op": "select", "table": name, "where": []any{}})
+	for _, name := range slices.Sorted(maps.Keys(s.Tables)) {
+		columns := append([]string{"_uuid"}, slices.Sorted(maps.Keys(s.Tables[name].Columns))...)
+		tables = append(tables, tableRows{name: name, columns: columns})
+		operations = append(operations, map[string]any{"op": "select", "table": name, "where": []any{}, "columns": columns})
 	}
 	result, err := r.call("transact", operations...)
 	if err != nil {
@@ -124,25 +162,32 @@ func (r *rowReader) rows(schema json.RawMessage) (map[string]any, error) {
 	if len(selected) < len(tables) {
 		return nil, errors.New("select: fewer results than tables")
 	}
-	all := map[string]any{"_date": time.Now().UnixMilli()}
-	for i, name := range tables {
+	for i := range tables {
 		if selected[i].Error != "" {
-			return nil, fmt.Errorf("select from %s: %s", name, selected[i].Error)
+			return nil, fmt.Errorf("select from %s: %s", tables[i].name, selected[i].Error)
 		}
+		tables[i].rows = selected[i].Rows
+	}
+	return tables, nil
+}
+
+// asRecord is all rows as a transaction record: {TABLE:{UUID:ROW}}.
+func asRecord(tables []tableRows) (map[string]any, error) {
+	all := map[string]any{"_date": time.Now().UnixMilli()}
+	for _, t := range tables {
 		rows := map[string]any{}
-		for _, row := range selected[i].Rows {
+		for _, row := range t.rows {
 			id, ok := row["_uuid"].([]any)
 			if !ok || len(id) != 2 {
-				return nil, fmt.Errorf("select from %s: a row without _uuid", name)
+				return nil, fmt.Errorf("select from %s: a row without _uuid", t.name)
 			}
 			uuid, _ := id[1].(string)
 			delete(row, "_uuid")
-			delete(row, "_version")
 			secret.Hide(row)
 			rows[uuid] = row
 		}
 		if len(rows) > 0 {
-			all[name] = rows
+			all[t.name] = rows
 		}
 	}
 	return all, nil

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,6 +54,67 @@ func remote(t *testing.T, name string) node.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return h
+}
+
+// An entrance is a host of the lab behind a command.
+type entrance func(t *testing.T, name string) node.Host
+
+// eachWay runs a test of hosts behind a command: one where the daemons' tools answer, and one where ovnctl does.
+func eachWay(t *testing.T, test func(t *testing.T, remote entrance)) {
+	t.Run("tools", func(t *testing.T) { test(t, remote) })
+	t.Run("ovnctl", func(t *testing.T) {
+		before := timesAnswered(t)
+		test(t, answered)
+		if timesAnswered(t) == before {
+			t.Error("ovnctl was not asked")
+		}
+	})
+}
+
+// answerVersion is the version of the ovnctl on the nodes.
+const answerVersion = "v0.0.1"
+
+// installed builds ovnctl, and beside it a script of that name that counts how often it is run.
+var installed = sync.OnceValues(func() (dir string, err error) {
+	dir = filepath.Join(hosts.Dir, "installed")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "program")
+	script := fmt.Sprintf("#!/bin/sh\necho >>%s/answers\nexec %s \"$@\"\n", dir, program)
+	if err := os.WriteFile(filepath.Join(dir, "ovnctl"), []byte(script), 0o755); err != nil {
+		return "", err
+	}
+	out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X main.version="+answerVersion, "-o", program, "../../cmd/ovnctl").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return dir, nil
+})
+
+func timesAnswered(t *testing.T) int {
+	t.Helper()
+	dir, err := installed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := os.ReadFile(filepath.Join(dir, "answers"))
+	return len(b)
+}
+
+// answered is a host behind a command on which ovnctl is installed.
+func answered(t *testing.T, name string) node.Host {
+	t.Helper()
+	dir, err := installed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := node.Remote(node.RemoteConfig{Hostname: name, Version: answerVersion, Prefix: filepath.Join(hosts.Dir, "enter") + " {hostname} env PATH=" + dir + ":" + os.Getenv("PATH")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { node.Close(h) })
 	return h
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,6 +30,8 @@ type RemoteConfig struct {
 	InPod   bool          // it is entered in a pod, which sees the node's network and sockets but not all of its files
 	From    string        // what to call the way there; empty: after the prefix
 	Timeout time.Duration // per round trip; 5 s
+	// Version is as [AnsweredBy] has it.
+	Version string
 	// DatabaseFirst reads the database without the rest of the node's state, for those who ask for nothing else.
 	DatabaseFirst bool
 }
@@ -128,6 +131,14 @@ func DatabaseFirst(h Host) {
 	}
 }
 
+// AnsweredBy has an ovnctl of this version answer for a node on another host, if it is installed there: it reads sockets and the
+// kernel itself, where a script starts a process for each question. Otherwise the daemons' tools do.
+func AnsweredBy(h Host, version string) {
+	if r, ok := h.(*remote); ok {
+		r.Version = version
+	}
+}
+
 // databaseScript reads the node's database.
 const databaseScript = `
 part ` + databasePart + ` ${S}ovsdb-client -t "$SECONDS_EACH" dump -f json "unix:$ovs/db.sock" Open_vSwitch
@@ -177,13 +188,14 @@ func (r *remote) gather(ctx context.Context, name string) (map[string]part, erro
 		return nil, r.fail(err)
 	}
 	defer leave()
-	q, g := question{daemons: databaseScript}, &r.database
+	q, g := question{daemons: databaseScript, own: request{Database: true}.own()}, &r.database
 	if name != databasePart || !r.DatabaseFirst {
 		var paths []string
 		for _, key := range sysctlKeys {
 			paths = append(paths, "/proc/sys/"+key)
 		}
 		q.kernel, g = strings.Replace(gatherScript, "SYSCTLS", strings.Join(paths, " "), 1), &r.whole
+		q.own = request{Database: true, State: true}.own()
 	}
 	if !g.done {
 		parts, err := r.run(ctx, q, r.Timeout/2, r.Timeout)
@@ -225,9 +237,9 @@ func (r *remote) explain(p part, tool string) error {
 	switch p.code {
 	case 0:
 		return nil
-	case 127:
+	case codeNoProgram:
 		return r.fail(unavailable("%s is not installed there", tool))
-	case 124, 128 + int(syscall.SIGALRM): // timeout(1), ovs-appctl -T
+	case codeLate, 128 + int(syscall.SIGALRM): // ovs-appctl -T
 		return r.fail(fmt.Errorf("%s: no reply in time: %w", tool, context.DeadlineExceeded))
 	}
 	text := strings.TrimSpace(p.err)
@@ -261,15 +273,18 @@ func (r *remote) Control(ctx context.Context, daemon, command string, args ...st
 		return "", fmt.Errorf("%s: %w", daemon, err)
 	}
 	text := strings.TrimRight(p.err, "\n")
-	switch said, refused := strings.CutSuffix(text, ": server returned an error"); {
-	case p.code == 3:
+	switch said, refused := strings.CutSuffix(text, refusedSuffix); {
+	case p.code == codeNoSocket:
 		return "", fmt.Errorf("%s: %s, the daemon does not run there", daemon, strings.TrimSpace(p.err))
-	case p.code == 2 && refused:
+	case p.code == codeRefused && refused:
 		said = said[:max(strings.LastIndexByte(said, '\n'), 0)]
 		return "", &ControlError{Daemon: daemon, Command: command, Text: said}
 	}
 	return string(p.out), r.explain(p, "ovs-appctl")
 }
+
+// refusedSuffix is what ovs-appctl(8) says last of a command that a daemon refused.
+const refusedSuffix = ": server returned an error"
 
 // askControl sends a command to a daemon.
 func askControl(daemon, command string, args []string) question {
@@ -290,7 +305,7 @@ control() {
 	return 127
 }
 part control control %[3]s
-`, daemon, dir, strings.Join(words, " "))}
+`, daemon, dir, strings.Join(words, " ")), own: request{Control: append([]string{daemon, command}, args...)}.own()}
 }
 
 // ask asks a question of one part, one at a time per daemon.
@@ -325,7 +340,10 @@ func (r *remote) Dump(ctx context.Context, bridge string, kind DumpKind) (string
 // askDump reads a bridge.
 func askDump(bridge string, kind DumpKind) question {
 	args := ofctlArgs(kind, "")
-	return question{daemons: fmt.Sprintf("part dump ${S}ovs-ofctl -t \"$SECONDS_EACH\" %s \"unix:$ovs/\"%s\n", strings.Join(args[:len(args)-1], " "), shellQuote(bridge+".mgmt"))}
+	return question{
+		daemons: fmt.Sprintf("part dump ${S}ovs-ofctl -t \"$SECONDS_EACH\" %s \"unix:$ovs/\"%s\n", strings.Join(args[:len(args)-1], " "), shellQuote(bridge+".mgmt")),
+		own:     request{Dump: []string{bridge, string(kind)}}.own(),
+	}
 }
 
 // Network is parsed once while it is in use. Its text is kept, packed, and parsed again when it is asked for after that: with hundreds of nodes it
@@ -347,7 +365,25 @@ func (r *remote) Network(ctx context.Context) (*Network, error) {
 	return n, err
 }
 
+// answersItself reports whether ovnctl gave the node's state.
+func (r *remote) answersItself(ctx context.Context) bool {
+	parts, _ := r.gather(ctx, networkPart)
+	_, own := parts[ownNetworkPart]
+	return own
+}
+
 func (r *remote) parseNetwork(ctx context.Context) (*Network, error) {
+	if r.answersItself(ctx) {
+		out, err := r.part(ctx, ownNetworkPart, "ovnctl")
+		if err != nil {
+			return nil, err
+		}
+		n := &Network{}
+		if err := json.Unmarshal(out, n); err != nil {
+			return nil, r.fail(fmt.Errorf("cannot read what ovnctl printed there: %w", err))
+		}
+		return n, nil
+	}
 	n, err := parseNetwork(func(name string) ([]byte, error) { return r.part(ctx, name, "ip") })
 	if err != nil {
 		return nil, err
@@ -458,7 +494,14 @@ func answeredErrno(text string) syscall.Errno {
 	return 0
 }
 
-func (r *remote) Firewall(ctx context.Context) ([]Chain, error) {
+func (r *remote) Firewall(ctx context.Context) (chains []Chain, err error) {
+	if r.answersItself(ctx) {
+		out, err := r.part(ctx, ownFirewallPart, "ovnctl")
+		if err == nil {
+			err = json.Unmarshal(out, &chains)
+		}
+		return chains, err
+	}
 	return parseFirewall(func(name, program string) ([]byte, error) { return r.part(ctx, name, program) })
 }
 

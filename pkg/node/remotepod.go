@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,12 +31,14 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 	if err := podLink(here); err != nil {
 		return nil, err
 	}
+	if r.answersItself(ctx) {
+		return r.ownPod(ctx, link)
+	}
 	name, path, guessed, err := r.findNetns(ctx, here)
 	if err != nil {
 		return nil, err
 	}
 	enter := enterNetns(path)
-	ip := enter + " ip"
 	parts, err := r.podParts(ctx, enter)
 	if err != nil {
 		return nil, err
@@ -56,17 +59,48 @@ func (r *remote) pod(ctx context.Context, link string) (*PodNet, error) {
 		return nil, err
 	}
 	pod.Network.Sysctl = sysctlsOf(parts["sysctl"].out)
-	pod.route = func(ctx context.Context, q RouteQuery) (*Route, error) {
-		if route, ok := pod.Network.told(q); ok {
-			return route, nil
-		}
-		return remoteRouter{r, ctx, ip, func(context.Context) (*Network, error) { return pod.Network, nil }}.route(q)
-	}
+	r.routesOf(pod)
 	if err := pod.findLink(*here); err != nil {
 		return nil, err
 	}
 	pod.LeavesChecksums = leavesChecksums(parseLinkFeatures(string(parts["ethtool"].out), pod.Link.Name))
 	return pod, nil
+}
+
+// askOwnPod is asked only where ovnctl has answered before.
+func askOwnPod(link string) question {
+	return question{kernel: "part " + ownPodPart + " absent 'the ovnctl that answered before is gone'\n", own: request{Pod: link}.own()}
+}
+
+// ownPod is what ovnctl there says of a pod.
+func (r *remote) ownPod(ctx context.Context, link string) (*PodNet, error) {
+	p, err := r.ask(ctx, "pod "+link, ownPodPart, askOwnPod(link))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.explain(p, "ovnctl"); err != nil {
+		return nil, err
+	}
+	pod := &PodNet{}
+	if err := json.Unmarshal(p.out, pod); err != nil || pod.Network == nil {
+		return nil, r.fail(fmt.Errorf("cannot read what ovnctl printed there: %w", cmp.Or(err, errors.New("no network"))))
+	}
+	r.routesOf(pod)
+	return pod, nil
+}
+
+// routesOf has the node's ip(8) look up the routes of a pod that its tables do not tell.
+func (r *remote) routesOf(pod *PodNet) {
+	path := pod.Netns
+	if !strings.HasPrefix(path, "/") {
+		path = namedPath(path)
+	}
+	pod.route = func(ctx context.Context, q RouteQuery) (*Route, error) {
+		if route, ok := pod.Network.told(q); ok {
+			return route, nil
+		}
+		return remoteRouter{r, ctx, enterNetns(path) + " ip", func(context.Context) (*Network, error) { return pod.Network, nil }}.route(q)
+	}
 }
 
 // socketsOf reads the sockets from a script's parts; nil if they are not there.

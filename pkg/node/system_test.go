@@ -484,46 +484,48 @@ func TestOfflineFiles(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestFirewallBothWays(t *testing.T) {
-	for _, line := range []string{
-		"nft add table inet ovnctl-fw",
-		"nft add chain inet ovnctl-fw in { type filter hook input priority -1 ; policy accept ; }",
-		"nft add chain inet ovnctl-fw more",
-		`nft add rule inet ovnctl-fw in iifname "{lo" counter jump more comment "a } b"`,
-		"nft add rule inet ovnctl-fw more udp dport { 4789, 6081 } ip saddr { 192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4, 192.0.2.5, 192.0.2.6, 192.0.2.7 } counter drop",
-		"nft add table netdev ovnctl-fw",
-		"nft add chain netdev ovnctl-fw ing { type filter hook ingress device eth0 priority filter ; policy drop ; }",
-		"nft delete chain netdev ovnctl-fw ing",
-	} {
-		enter(t, "node3", strings.Fields(line)...)
-	}
-	t.Cleanup(func() {
-		enter(t, "node3", "nft", "delete", "table", "inet", "ovnctl-fw")
-		enter(t, "node3", "nft", "delete", "table", "netdev", "ovnctl-fw")
+	eachWay(t, func(t *testing.T, remote entrance) {
+		for _, line := range []string{
+			"nft add table inet ovnctl-fw",
+			"nft add chain inet ovnctl-fw in { type filter hook input priority -1 ; policy accept ; }",
+			"nft add chain inet ovnctl-fw more",
+			`nft add rule inet ovnctl-fw in iifname "{lo" counter jump more comment "a } b"`,
+			"nft add rule inet ovnctl-fw more udp dport { 4789, 6081 } ip saddr { 192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4, 192.0.2.5, 192.0.2.6, 192.0.2.7 } counter drop",
+			"nft add table netdev ovnctl-fw",
+			"nft add chain netdev ovnctl-fw ing { type filter hook ingress device eth0 priority filter ; policy drop ; }",
+			"nft delete chain netdev ovnctl-fw ing",
+		} {
+			enter(t, "node3", strings.Fields(line)...)
+		}
+		t.Cleanup(func() {
+			enter(t, "node3", "nft", "delete", "table", "inet", "ovnctl-fw")
+			enter(t, "node3", "nft", "delete", "table", "netdev", "ovnctl-fw")
+		})
+		want := []node.Chain{
+			{Family: "inet", Table: "ovnctl-fw", Name: "in", Type: "filter", Hook: "input", Priority: "filter - 1", Policy: "accept", Rules: []node.FilterRule{
+				{Text: `iifname "{lo" jump more comment "a } b"`, Counted: true},
+			}},
+			{Family: "inet", Table: "ovnctl-fw", Name: "more", Rules: []node.FilterRule{
+				{Text: "udp dport { 4789, 6081 } ip saddr { 192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4, 192.0.2.5, 192.0.2.6, 192.0.2.7 } drop", Counted: true},
+			}},
+		}
+		for _, h := range []node.Host{local(t, "node3"), remote(t, "node3")} {
+			chains, err := h.Firewall(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			chains = slices.DeleteFunc(chains, func(c node.Chain) bool { return c.Table != "ovnctl-fw" })
+			if diff := cmp.Diff(want, chains); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", h.Origin(), diff)
+			}
+			dir := filepath.Join(t.TempDir(), "node3")
+			all, err := node.Recorder(h, archive.Directory(dir)).Firewall(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if saved, err := offline(t, dir).Firewall(t.Context()); err != nil || !cmp.Equal(all, saved) {
+				t.Errorf("%s: recorded: %v\n%s", h.Origin(), err, cmp.Diff(all, saved))
+			}
+		}
 	})
-	want := []node.Chain{
-		{Family: "inet", Table: "ovnctl-fw", Name: "in", Type: "filter", Hook: "input", Priority: "filter - 1", Policy: "accept", Rules: []node.FilterRule{
-			{Text: `iifname "{lo" jump more comment "a } b"`, Counted: true},
-		}},
-		{Family: "inet", Table: "ovnctl-fw", Name: "more", Rules: []node.FilterRule{
-			{Text: "udp dport { 4789, 6081 } ip saddr { 192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4, 192.0.2.5, 192.0.2.6, 192.0.2.7 } drop", Counted: true},
-		}},
-	}
-	for _, h := range []node.Host{local(t, "node3"), remote(t, "node3")} {
-		chains, err := h.Firewall(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		chains = slices.DeleteFunc(chains, func(c node.Chain) bool { return c.Table != "ovnctl-fw" })
-		if diff := cmp.Diff(want, chains); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", h.Origin(), diff)
-		}
-		dir := filepath.Join(t.TempDir(), "node3")
-		all, err := node.Recorder(h, archive.Directory(dir)).Firewall(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if saved, err := offline(t, dir).Firewall(t.Context()); err != nil || !cmp.Equal(all, saved) {
-			t.Errorf("%s: recorded: %v\n%s", h.Origin(), err, cmp.Diff(all, saved))
-		}
-	}
 }

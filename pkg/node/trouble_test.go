@@ -342,7 +342,7 @@ func TestUnnamedPod(t *testing.T) {
 			t.Errorf("%s: link %s in %s, want inside in /proc/%s/ns/net", h.Origin(), p.Link.Name, p.Netns, pid)
 		}
 	}
-	for _, h := range []node.Host{local(t, "node2"), remote(t, "node2"), lacking} {
+	for _, h := range []node.Host{local(t, "node2"), remote(t, "node2"), answered(t, "node2"), lacking} {
 		check(h)
 	}
 	ours := strings.Split(strings.TrimSpace(enter(t, "node2", "cat", "/sys/class/net/upod/ifindex", "/sys/class/net/upod/iflink")), "\n")

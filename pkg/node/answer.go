@@ -1,0 +1,199 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"sync"
+)
+
+// A request is a question in the form that ovnctl answers on the node that is asked, if the same version is installed there: it
+// reads sockets and the kernel itself, where a script starts a process for each command. One of the first five fields is set.
+type request struct {
+	Database bool     `json:"database,omitempty"` // the Open_vSwitch database, in a part
+	State    bool     `json:"state,omitempty"`    // the kernel's, in two parts; with the database it is one question
+	Control  []string `json:"control,omitempty"`  // a daemon, a command and its arguments
+	Dump     []string `json:"dump,omitempty"`     // a bridge and what of it
+	Pod      string   `json:"pod,omitempty"`      // a link
+
+	Prefix string `json:"prefix,omitempty"` // before the names of its parts, if it goes ahead
+}
+
+// The parts that only ovnctl gives, as JSON.
+const (
+	ownNetworkPart  = "network"
+	ownFirewallPart = "chains"
+	ownPodPart      = "pod"
+)
+
+// own is the request as a question has it.
+func (q request) own() string {
+	b, err := json.Marshal(q)
+	if err != nil {
+		panic(err) // of strings
+	}
+	return string(b)
+}
+
+// requests are a question and those that go ahead as ovnctl reads them, one on a line; empty if one of them has no such form.
+func (q question) requests(ahead []question) string {
+	var lines strings.Builder
+	for i, also := range append([]question{q}, ahead...) {
+		var r request
+		if also.own == "" && also != (question{}) || also.own != "" && json.Unmarshal([]byte(also.own), &r) != nil {
+			return ""
+		}
+		if i > 0 {
+			r.Prefix = aheadName(i - 1)
+		}
+		if also.own != "" {
+			fmt.Fprintln(&lines, r.own())
+		}
+	}
+	return lines.String()
+}
+
+// mostRequests bounds what is read of requests, in bytes.
+const mostRequests = 1 << 20
+
+// Answer answers what a [Remote] of the same version asks of the node that h is, a host of [Local]. Requests come from in until it
+// ends; what out gets is as a script would have printed it.
+func Answer(ctx context.Context, h Host, in io.Reader, out io.Writer, boundary string) error {
+	l, ok := h.(*local)
+	if !ok {
+		return fmt.Errorf("node %s is not this host", h.Name())
+	}
+	var daemons, kernel []request
+	for lines := json.NewDecoder(io.LimitReader(in, mostRequests)); ; {
+		var r request
+		err := lines.Decode(&r)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("requests: %w", err)
+		}
+		if r.State || r.Pod != "" {
+			kernel = append(kernel, r)
+		}
+		if !r.State && r.Pod == "" || r.Database {
+			r.State = false
+			daemons = append(daemons, r)
+		}
+	}
+	a := answering{host: l, out: out, boundary: boundary}
+	var side sync.WaitGroup
+	side.Go(func() {
+		for _, r := range kernel {
+			a.kernel(ctx, r)
+		}
+	})
+	a.daemons(ctx, daemons)
+	side.Wait()
+	return a.err
+}
+
+// answering writes answers, from two sides.
+type answering struct {
+	host     *local
+	boundary string
+
+	mu  sync.Mutex
+	out io.Writer
+	err error
+}
+
+// give writes the parts that answer a request.
+func (a *answering) give(r request, parts map[string]part) {
+	named := map[string]part{}
+	for name, p := range parts {
+		named[r.Prefix+name] = p
+	}
+	if r.Prefix != "" {
+		named[r.Prefix+aheadEnd] = part{}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, err := a.out.Write(frame(named, a.boundary)); err != nil && a.err == nil {
+		a.err = err
+	}
+}
+
+// daemons asks one after the other, until one gives no reply in time: what is not answered is asked again when it is needed.
+func (a *answering) daemons(ctx context.Context, list []request) {
+	for _, r := range list {
+		var name string
+		var p part
+		switch {
+		case r.Database:
+			name = databasePart
+			p = partOf(a.host.dump(ctx))
+		case len(r.Control) >= 2:
+			name = "control"
+			text, err := a.host.Control(ctx, r.Control[0], r.Control[1], r.Control[2:]...)
+			p = partOf([]byte(text), err)
+		case len(r.Dump) == 2:
+			name = "dump"
+			text, err := a.host.Dump(ctx, r.Dump[0], DumpKind(r.Dump[1]))
+			p = partOf([]byte(text), err)
+		default:
+			continue
+		}
+		a.give(r, map[string]part{name: p})
+		if p.code == codeLate {
+			return
+		}
+	}
+}
+
+func (a *answering) kernel(ctx context.Context, r request) {
+	if r.Pod != "" {
+		pod, err := a.host.Pod(ctx, r.Pod)
+		a.give(r, map[string]part{ownPodPart: jsonPart(pod, err)})
+		return
+	}
+	n, err := a.host.Network(ctx)
+	parts := map[string]part{ownNetworkPart: jsonPart(n, err)}
+	chains, err := a.host.Firewall(ctx)
+	parts[ownFirewallPart] = jsonPart(chains, err)
+	a.give(r, parts)
+}
+
+// The exit statuses by which an answer tells errors apart, as those of a script do.
+const (
+	codeRefused   = 2   // ovs-appctl: the daemon refused the command
+	codeNoSocket  = 3   // of our script
+	codeLate      = 124 // timeout(1)
+	codeNoProgram = 127 // sh
+)
+
+// partOf is what a command would have left behind.
+func partOf(out []byte, err error) part {
+	if err == nil {
+		return part{out: out}
+	}
+	refusal, refused := errors.AsType[*ControlError](err)
+	switch {
+	case refused:
+		return part{code: codeRefused, err: refusal.Text + "\novnctl" + refusedSuffix}
+	case errors.Is(err, context.DeadlineExceeded):
+		return part{code: codeLate, err: err.Error()}
+	case errors.Is(err, ErrUnavailable):
+		return part{code: codeNoProgram, err: err.Error()}
+	case errors.Is(err, fs.ErrNotExist):
+		return part{code: codeNoSocket, err: "no control socket"}
+	}
+	return part{code: 1, err: err.Error()}
+}
+
+func jsonPart(v any, err error) part {
+	if err != nil {
+		return part{code: 1, err: err.Error()}
+	}
+	b, err := json.Marshal(v)
+	return partOf(b, err)
+}
