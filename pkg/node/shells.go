@@ -168,9 +168,10 @@ func (i *idlers) add(sh *shell) (longest *shell) {
 	defer i.mu.Unlock()
 	i.shells = append(i.shells, sh)
 	if len(i.shells) > maxIdle {
-		return i.shells[0]
+		longest = i.shells[0]
+		i.shells = slices.Delete(i.shells, 0, 1) // another one that is added meanwhile must not name it, too
 	}
-	return nil
+	return longest
 }
 
 func (i *idlers) remove(sh *shell) {
