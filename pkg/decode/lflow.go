@@ -25,6 +25,13 @@ type LogicalFlows struct {
 	sets    map[ovsdb.UUID]flowSet      // by datapath or group
 	stages  map[stageKey]string
 	failure string
+	matches Matches
+}
+
+// Matches has read what flows of some datapaths match, and can name those behind a cookie without a look at the others. known is
+// false for other datapaths. See [logicalflow.Network.ByCookie].
+type Matches interface {
+	ByCookie(ctx context.Context, datapath ovsdb.UUID, cookie uint32) (rows []sb.LogicalFlow, known bool, err error)
 }
 
 // A flowSet indexes flows by the first 32 bits of their UUIDs.
@@ -33,6 +40,27 @@ type flowSet map[uint32][]sb.LogicalFlowNames
 // NewLogicalFlows reads from a Southbound database. A nil reader finds no flow.
 func NewLogicalFlows(r ovsdb.Reader) *LogicalFlows {
 	return &LogicalFlows{reader: r, sets: map[ovsdb.UUID]flowSet{}, stages: map[stageKey]string{}}
+}
+
+// Beside has f ask matches that somebody else has read before it reads flows itself.
+func (f *LogicalFlows) Beside(matches Matches) { f.matches = matches }
+
+// named returns the flows that matches name; known is false if they do not, and the flows must be read.
+func (f *LogicalFlows) named(ctx context.Context, datapath ovsdb.UUID, cookie uint64) (rows []sb.LogicalFlowNames, known bool) {
+	if f.matches == nil {
+		return nil, false
+	}
+	found, known, err := f.matches.ByCookie(ctx, datapath, uint32(cookie))
+	if !known || err != nil || len(found) == 0 {
+		return nil, false // one that is not there may be newer than what was read
+	}
+	for _, r := range found {
+		rows = append(rows, sb.LogicalFlowNames{
+			UUID: r.UUID, Pipeline: r.Pipeline, TableID: r.TableID, Match: r.Match, Actions: r.Actions, Priority: r.Priority, FlowDesc: r.FlowDesc, ExternalIDs: r.ExternalIDs,
+		})
+	}
+	f.learnStages(rows)
+	return rows, true
 }
 
 // A FlowKey is what is known of the wanted logical flow. If the tables of the chassis are still unknown, Pipeline is
@@ -63,6 +91,10 @@ func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []sb.Logic
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	named, known := f.named(ctx, key.Datapath, key.Cookie)
+	if known {
+		return key.among(named), ""
+	}
 	for _, owner := range f.owners(ctx, key.Datapath) {
 		rows = append(rows, f.set(ctx, owner)[uint32(key.Cookie)]...)
 		// The groups need not be read if the match is certain.
@@ -73,12 +105,9 @@ func (f *LogicalFlows) Lookup(ctx context.Context, key FlowKey) (rows []sb.Logic
 			break
 		}
 	}
-	if fitting := slices.DeleteFunc(slices.Clone(rows), func(r sb.LogicalFlowNames) bool { return !key.fits(r) }); len(fitting) > 0 {
-		rows = fitting
-	}
 	switch {
 	case len(rows) > 0:
-		return rows, ""
+		return key.among(rows), ""
 	case f.failure != "":
 		return nil, f.failure
 	}
@@ -93,6 +122,14 @@ func (f *LogicalFlows) Lacks(ctx context.Context, key FlowKey) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.failure == ""
+}
+
+// among returns the rows that fit the key; all if none does.
+func (k FlowKey) among(rows []sb.LogicalFlowNames) []sb.LogicalFlowNames {
+	if fitting := slices.DeleteFunc(slices.Clone(rows), func(r sb.LogicalFlowNames) bool { return !k.fits(r) }); len(fitting) > 0 {
+		return fitting
+	}
+	return rows
 }
 
 // fits reports whether a row agrees with all that the key gives.
@@ -193,12 +230,19 @@ func (f *LogicalFlows) index(rows []sb.LogicalFlowNames) flowSet {
 		if prefix, ok := Prefix(row.UUID); ok {
 			set[prefix] = append(set[prefix], row)
 		}
+	}
+	f.learnStages(rows)
+	return set
+}
+
+// learnStages learns the names of the stages that flows are in.
+func (f *LogicalFlows) learnStages(rows []sb.LogicalFlowNames) {
+	for _, row := range rows {
 		stage := row.ExternalIDs["stage-name"]
 		if kind, pipeline, ok := stageOf(stage); ok && pipeline == Pipeline(row.Pipeline) {
 			f.stages[stageKey{kind, pipeline, row.TableID}] = stage
 		}
 	}
-	return set
 }
 
 // prefetch reads what Lookup will need for many flows, in few rounds: first the datapaths' own flows together with
@@ -210,6 +254,13 @@ func (f *LogicalFlows) prefetch(ctx context.Context, keys []FlowKey) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	keys = slices.DeleteFunc(keys, func(k FlowKey) bool {
+		_, known := f.named(ctx, k.Datapath, k.Cookie)
+		return known
+	})
+	if len(keys) == 0 {
+		return
+	}
 	f.readOwn(ctx, keys)
 	for f.failure == "" {
 		var wanted []ovsdb.UUID

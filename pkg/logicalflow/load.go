@@ -48,6 +48,9 @@ type owner struct {
 	loaded atomic.Int32 // all tables below are loaded
 	step   int          // tables in the next request
 	tables [2][maxTables]*table
+
+	indexing sync.Once
+	byCookie map[uint32][]*entry // all of them, once all tables are loaded
 }
 
 // grouped reports whether datapaths share flows: OVN 20.12 and later.

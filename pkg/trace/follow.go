@@ -20,6 +20,7 @@ import (
 // A tracer answers one query. It caches what it reads for all the paths that it follows.
 type tracer struct {
 	deployment
+	walker    *Walker  // that followed the packet through the logical flows; nil if there are none
 	noNodes   bool     // do not read nodes
 	unasked   []string // unreachable nodes on the path
 	simulated []string // nodes whose ovs-vswitchd was simulated

@@ -10,6 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -164,6 +165,14 @@ func (t *tracer) unreadable(n *cluster.Node) error {
 	return causeError{c}
 }
 
+// networkOf returns the logical network of a zone, if the packet was followed through it.
+func (t *tracer) networkOf(z *cluster.Zone) *logicalflow.Network {
+	if t.walker == nil {
+		return nil
+	}
+	return t.walker.Network(z.Name)
+}
+
 // zone returns what is read of a zone; nothing of nil.
 func (t *tracer) zone(z *cluster.Zone) *zoneView {
 	if v, ok := t.zones[z]; ok {
@@ -172,6 +181,9 @@ func (t *tracer) zone(z *cluster.Zone) *zoneView {
 	v := &zoneView{}
 	if z != nil && z.SB != nil {
 		v.flows = decode.NewLogicalFlows(z.SB)
+		if net := t.networkOf(z); net != nil {
+			v.flows.Beside(net)
+		}
 	}
 	if z != nil {
 		v.objects = t.objects[z.Name]

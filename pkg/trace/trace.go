@@ -109,6 +109,7 @@ func (t *tracer) logical(ctx context.Context, ask *question) (*journey.Walk, []s
 	if err != nil {
 		return unread(err, ask), nil, ctx.Err()
 	}
+	t.walker = w
 	rounds, more, err := w.Rounds(ctx, ask.from, ask.packet, ask.Backend)
 	if err != nil {
 		return unread(err, ask), nil, ctx.Err()
@@ -162,7 +163,7 @@ func (q *question) chosen(branches []journey.Branch) error {
 	return &topology.NameError{Text: q.Backend.String(), Reason: "the service has no such backend\nhint: it has " + strings.Join(has, ", ")}
 }
 
-// beginAt has the nodes at both ends read while the logical flows are followed.
+// beginAt has the nodes at both ends, and the names on them, read while the logical flows are followed.
 func (t *tracer) beginAt(ctx context.Context, ends ...topology.Match) {
 	for _, end := range ends {
 		if end.Chassis == nil {
@@ -170,6 +171,8 @@ func (t *tracer) beginAt(ctx context.Context, ends ...topology.Match) {
 		}
 		if n := t.cluster.Node(end.Chassis.Name); n != nil && !n.Far() {
 			node.AskAhead(n.Host).Begin(ctx)
+			zone := t.cluster.ZoneOf(n)
+			go func() { _, _ = t.known.logical(ctx, zone) }() // for the names on the node; whoever needs them gets the error
 		}
 	}
 }
