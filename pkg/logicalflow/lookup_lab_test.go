@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -89,8 +90,44 @@ func compare(t *testing.T, n *logicalflow.Network, db ovsdb.Reader, packets int)
 		}
 	}
 	t.Logf("%d packets, %d hit a flow, %d several of the same priority", packets, hits, ties)
+	cookies(t, n, all)
 	if hits < packets/2 {
 		t.Errorf("only %d of %d packets hit a flow", hits, packets)
+	}
+}
+
+// cookies looks all flows up by the first digits of their UUIDs, in datapaths that packets have been through.
+func cookies(t *testing.T, n *logicalflow.Network, all *everything) {
+	t.Helper()
+	found := 0
+	for _, row := range all.rows {
+		datapaths := slices.Clone(row.LogicalDatapath)
+		for _, g := range row.LogicalDPGroup {
+			datapaths = append(datapaths, all.groups[g]...)
+		}
+		cookie, err := strconv.ParseUint(string(row.UUID[:8]), 16, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range datapaths {
+			rows, known, err := n.ByCookie(t.Context(), d, uint32(cookie))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !known {
+				continue
+			}
+			found++
+			if !slices.ContainsFunc(rows, func(r sb.LogicalFlow) bool { return cmp.Equal(r, row) }) {
+				t.Fatalf("%s %s: cookie %#x: %+v", n.Datapath(d), row.UUID, cookie, rows)
+			}
+		}
+	}
+	if found < len(all.rows)/2 {
+		t.Errorf("only %d of %d flows are known by their cookies", found, len(all.rows))
+	}
+	if rows, known, err := n.ByCookie(t.Context(), "no-such-datapath", 1); known || err != nil {
+		t.Errorf("of no datapath: %v, %v", rows, err)
 	}
 }
 

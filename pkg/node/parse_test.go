@@ -51,8 +51,8 @@ func FuzzParseParts(f *testing.F) {
 }
 
 func TestParseParts(t *testing.T) {
-	got := parseParts([]byte("motd\nX begin a\nout\n\nX said a 0\nerr\nX end a\nX begin b\n\nX said b 2\n\nX end b\nX begin c\ncut sho"), "X")
-	want := map[string]part{"a": {out: []byte("out\n"), err: "err"}, "b": {out: []byte(""), code: 2}}
+	got := parseParts([]byte("motd\nX begin a\nout\n\nX said a 0\nerr\nX end a\nX begin b\n\nX said b 2\n\nX end b\nX begin a\ndied\nX said X begin d\n\nX said d 0\n\nX end d\nX begin c\ncut sho"), "X")
+	want := map[string]part{"a": {out: []byte("out\n"), err: "err"}, "b": {out: []byte(""), code: 2}, "d": {out: []byte("")}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(part{})); diff != "" {
 		t.Error(diff)
 	}

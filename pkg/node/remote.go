@@ -280,7 +280,10 @@ func (r *remote) Control(ctx context.Context, daemon, command string, args ...st
 		said = said[:max(strings.LastIndexByte(said, '\n'), 0)]
 		return "", &ControlError{Daemon: daemon, Command: command, Text: said}
 	}
-	return string(p.out), r.explain(p, "ovs-appctl")
+	if err := r.explain(p, "ovs-appctl"); err != nil {
+		return "", fmt.Errorf("%s: %w", daemon, err)
+	}
+	return string(p.out), nil
 }
 
 // refusedSuffix is what ovs-appctl(8) says last of a command that a daemon refused.

@@ -101,11 +101,12 @@ if [ -n "$OVS_RUNDIR" ]; then ovs=$OVS_RUNDIR; else ovs=$(rundir db.sock OVSDIRS
 if [ -n "$OVN_RUNDIR" ]; then ovn=$OVN_RUNDIR; else ovn=$(rundir 'ovn-controller.*' OVNDIRS); fi
 `)
 
-// parseParts parses the frames of the preamble's part function.
+// parseParts parses the frames of the preamble's part function. One that another begins in was not ended: who printed it died.
 func parseParts(b []byte, boundary string) map[string]part {
 	parts := map[string]part{}
+	begin := []byte(boundary + " begin ")
 	for {
-		_, rest, ok := bytes.Cut(b, []byte(boundary+" begin "))
+		_, rest, ok := bytes.Cut(b, begin)
 		if !ok {
 			return parts
 		}
@@ -113,7 +114,13 @@ func parseParts(b []byte, boundary string) map[string]part {
 		name := string(line)
 		var p part
 		var head []byte
-		if p.out, rest, ok = bytes.Cut(rest, []byte("\n"+boundary+" said "+name+" ")); !ok {
+		frame := rest
+		p.out, rest, ok = bytes.Cut(rest, []byte("\n"+boundary+" said "+name+" "))
+		if another := bytes.Index(p.out, begin); another >= 0 {
+			b = frame[another:]
+			continue
+		}
+		if !ok {
 			return parts
 		}
 		if head, rest, ok = bytes.Cut(rest, []byte("\n")); !ok {
