@@ -53,7 +53,7 @@ var counted struct{ bytes, at atomic.Int64 }
 // A count stops all goroutines. As long as so many bytes are left, which nothing reads in so short a time, the last one counts.
 const (
 	plenty = 256 << 20
-	recent = 50 * time.Millisecond
+	recent = 200 * time.Millisecond
 )
 
 // heap returns the bytes of all objects, and of those that are not collected yet.
