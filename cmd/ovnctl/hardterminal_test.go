@@ -60,7 +60,7 @@ func narrow(t *testing.T, what, text string, columns int) {
 	}
 	for line := range strings.Lines(plainText(text)) {
 		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(line, "next: ") || strings.HasPrefix(line, "  ovs-appctl ") {
+		if strings.HasPrefix(line, "next: ") || strings.HasPrefix(line, "hint: ") || strings.HasPrefix(line, "  ovs-appctl ") {
 			continue
 		}
 		if runewidth.StringWidth(line) <= columns {
