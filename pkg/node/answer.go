@@ -135,7 +135,9 @@ func (a *answering) daemons(ctx context.Context, list []request) {
 		case len(r.Control) >= 2:
 			name = "control"
 			text, err := a.host.Control(ctx, r.Control[0], r.Control[1], r.Control[2:]...)
-			p = partOf([]byte(text), err)
+			if p = partOf([]byte(text), err); p.code == codeNotThere {
+				p.err = "no control socket in " + a.host.socketDir(r.Control[0])
+			}
 		case len(r.Dump) == 2:
 			name = "dump"
 			text, err := a.host.Dump(ctx, r.Dump[0], DumpKind(r.Dump[1]))
@@ -152,7 +154,7 @@ func (a *answering) daemons(ctx context.Context, list []request) {
 
 func (a *answering) kernel(ctx context.Context, r request) {
 	if r.Pod != "" {
-		pod, err := a.host.Pod(ctx, r.Pod)
+		pod, err := a.host.pod(ctx, r.Pod)
 		a.give(r, map[string]part{ownPodPart: jsonPart(pod, err)})
 		return
 	}
@@ -166,7 +168,7 @@ func (a *answering) kernel(ctx context.Context, r request) {
 // The exit statuses by which an answer tells errors apart, as those of a script do.
 const (
 	codeRefused   = 2   // ovs-appctl: the daemon refused the command
-	codeNoSocket  = 3   // of our script
+	codeNotThere  = 3   // of our scripts: there is no such socket
 	codeLate      = 124 // timeout(1)
 	codeNoProgram = 127 // sh
 )
@@ -185,15 +187,41 @@ func partOf(out []byte, err error) part {
 	case errors.Is(err, ErrUnavailable):
 		return part{code: codeNoProgram, err: err.Error()}
 	case errors.Is(err, fs.ErrNotExist):
-		return part{code: codeNoSocket, err: "no control socket"}
+		return part{code: codeNotThere, err: err.Error()}
 	}
 	return part{code: 1, err: err.Error()}
 }
 
 func jsonPart(v any, err error) part {
 	if err != nil {
-		return part{code: 1, err: err.Error()}
+		return partOf(nil, err)
 	}
 	b, err := json.Marshal(v)
 	return partOf(b, err)
 }
+
+// ownPart reads what ovnctl there printed of a part. Its errors are of the kinds that they are there.
+func (r *remote) ownPart(p part, v any) error {
+	switch p.code {
+	case 0:
+		if err := json.Unmarshal(p.out, v); err != nil {
+			return r.fail(fmt.Errorf("cannot read what ovnctl printed there: %w", err))
+		}
+		return nil
+	case codeLate:
+		return r.fail(fmt.Errorf("no reply in time: %w", context.DeadlineExceeded))
+	case codeNoProgram:
+		return r.fail(unavailable("%s", strings.TrimSuffix(p.err, ": "+ErrUnavailable.Error())))
+	case codeNotThere:
+		return r.fail(&notThereError{p.err})
+	}
+	return r.fail(errors.New(p.err))
+}
+
+var errNoNetwork = errors.New("ovnctl printed no network there")
+
+// A notThereError is an fs.ErrNotExist of another node.
+type notThereError struct{ text string }
+
+func (e *notThereError) Error() string        { return e.text }
+func (e *notThereError) Is(target error) bool { return target == fs.ErrNotExist }

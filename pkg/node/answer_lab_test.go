@@ -127,7 +127,7 @@ func TestAnswerNonsense(t *testing.T) {
 		`{"control":["../x","version"]}`:       "is not the name of a daemon",
 		`{"dump":["../br-int","tlv-map"]}`:     "is not a bridge name",
 		`{"dump":["br-int","queues"]}`:         "cannot dump",
-		`{"pod":"no/such"}`:                    "pod behind",
+		`{"pod":"no/such"}`:                    "not found",
 		`{"control":["ovs-vswitchd"]}`:         "",
 		"":                                     "",
 		`{"control":["ovn-northd","version"]}`: "no control socket",

@@ -79,10 +79,6 @@ func (l *local) Control(ctx context.Context, daemon, command string, args ...str
 	if err := survives(ctx, l, daemon, command, args); err != nil {
 		return "", err
 	}
-	dir := l.OVSRunDir
-	if ovnDaemon(daemon) {
-		dir = l.OVNRunDir
-	}
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
 	if !light[command] {
@@ -92,7 +88,15 @@ func (l *local) Control(ctx context.Context, daemon, command string, args ...str
 		}
 		defer leave()
 	}
-	return control(ctx, dir, daemon, command, args)
+	return control(ctx, l.socketDir(daemon), daemon, command, args)
+}
+
+// socketDir is where a daemon's control socket is.
+func (l *local) socketDir(daemon string) string {
+	if ovnDaemon(daemon) {
+		return l.OVNRunDir
+	}
+	return l.OVSRunDir
 }
 
 func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string, error) {

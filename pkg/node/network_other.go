@@ -10,7 +10,9 @@ func (l *local) Network(context.Context) (*Network, error) { return nil, unavail
 
 func (l *local) Route(context.Context, RouteQuery) (*Route, error) { return nil, unavailable(notLinux) }
 
-func (l *local) Pod(context.Context, string) (*PodNet, error) { return nil, unavailable(notLinux) }
+func (l *local) Pod(ctx context.Context, link string) (*PodNet, error) { return l.pod(ctx, link) }
+
+func (l *local) pod(context.Context, string) (*PodNet, error) { return nil, unavailable(notLinux) }
 
 func (l *local) change(func(NetworkWriter) error) error { return unavailable(notLinux) }
 

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -274,7 +273,7 @@ func (r *remote) Control(ctx context.Context, daemon, command string, args ...st
 	}
 	text := strings.TrimRight(p.err, "\n")
 	switch said, refused := strings.CutSuffix(text, refusedSuffix); {
-	case p.code == codeNoSocket:
+	case p.code == codeNotThere:
 		return "", fmt.Errorf("%s: %s, the daemon does not run there", daemon, strings.TrimSpace(p.err))
 	case p.code == codeRefused && refused:
 		said = said[:max(strings.LastIndexByte(said, '\n'), 0)]
@@ -368,6 +367,16 @@ func (r *remote) Network(ctx context.Context) (*Network, error) {
 	return n, err
 }
 
+// ownState reads a part that ovnctl gave of the node's state.
+func (r *remote) ownState(ctx context.Context, name string, v any) error {
+	parts, err := r.gather(ctx, name)
+	p, ok := parts[name]
+	if !ok {
+		return r.unanswered(name, err)
+	}
+	return r.ownPart(p, v)
+}
+
 // answersItself reports whether ovnctl gave the node's state.
 func (r *remote) answersItself(ctx context.Context) bool {
 	parts, _ := r.gather(ctx, networkPart)
@@ -377,15 +386,9 @@ func (r *remote) answersItself(ctx context.Context) bool {
 
 func (r *remote) parseNetwork(ctx context.Context) (*Network, error) {
 	if r.answersItself(ctx) {
-		out, err := r.part(ctx, ownNetworkPart, "ovnctl")
-		if err != nil {
-			return nil, err
-		}
 		n := &Network{}
-		if err := json.Unmarshal(out, n); err != nil {
-			return nil, r.fail(fmt.Errorf("cannot read what ovnctl printed there: %w", err))
-		}
-		return n, nil
+		err := r.ownState(ctx, ownNetworkPart, n)
+		return n, err
 	}
 	n, err := parseNetwork(func(name string) ([]byte, error) { return r.part(ctx, name, "ip") })
 	if err != nil {
@@ -499,10 +502,7 @@ func answeredErrno(text string) syscall.Errno {
 
 func (r *remote) Firewall(ctx context.Context) (chains []Chain, err error) {
 	if r.answersItself(ctx) {
-		out, err := r.part(ctx, ownFirewallPart, "ovnctl")
-		if err == nil {
-			err = json.Unmarshal(out, &chains)
-		}
+		err = r.ownState(ctx, ownFirewallPart, &chains)
 		return chains, err
 	}
 	return parseFirewall(func(name, program string) ([]byte, error) { return r.part(ctx, name, program) })

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -78,12 +77,12 @@ func (r *remote) ownPod(ctx context.Context, link string) (*PodNet, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.explain(p, "ovnctl"); err != nil {
+	pod := &PodNet{Network: &Network{}}
+	if err := r.ownPart(p, pod); err != nil {
 		return nil, err
 	}
-	pod := &PodNet{}
-	if err := json.Unmarshal(p.out, pod); err != nil || pod.Network == nil {
-		return nil, r.fail(fmt.Errorf("cannot read what ovnctl printed there: %w", cmp.Or(err, errors.New("no network"))))
+	if pod.Network == nil {
+		return nil, r.fail(errNoNetwork)
 	}
 	r.routesOf(pod)
 	return pod, nil
