@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // A request is a question in the form that ovnctl answers on the node that is asked, if the same version is installed there: it
@@ -30,8 +32,11 @@ const (
 	ownPodPart      = "pod"
 )
 
-// own is the request as a question has it.
+// own is the request as a question has it. It is empty with text that JSON cannot have: the tools answer that.
 func (q request) own() string {
+	if !utf8.ValidString(strings.Join(slices.Concat(q.Control, q.Dump, []string{q.Pod}), "")) {
+		return ""
+	}
 	b, err := json.Marshal(q)
 	if err != nil {
 		panic(err) // of strings

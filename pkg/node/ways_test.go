@@ -352,6 +352,7 @@ func TestControlBothWays(t *testing.T) {
 			{"ovs-vswitchd", "ofproto/trace", "br-int", "nonsense"},
 			{"ovs-vswitchd", "it's \"no\" $(command) `at` all\\"},
 			{"ovs-vswitchd", "ofproto/trace", "no\nbridge", "*"},
+			{"ovs-vswitchd", "ofproto/trace", "REQUESTS\nREQUESTS\n", "$(command)"},
 			{"ovsdb-server", "ovsdb-server/list-dbs"},
 			{"ovn-controller", "connection-status"},
 			{"ovn-controller", "nope"},
