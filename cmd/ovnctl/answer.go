@@ -12,7 +12,7 @@ import (
 
 // released is the version, if it tells what the program was built from; else empty.
 func released() string {
-	if version == "devel" || strings.HasSuffix(version, "-dirty") {
+	if version == "devel" || strings.HasSuffix(version, "-dirty") || strings.Contains(version, "SNAPSHOT") {
 		return ""
 	}
 	return version
