@@ -14,7 +14,7 @@ import (
 )
 
 // A request is a question in the form that ovnctl answers on the node that is asked, if the same version is installed there: it
-// reads sockets and the kernel itself, where a script starts a process for each command. One of the first five fields is set.
+// reads sockets and the kernel itself, where a script starts a process for each command. One of the first five fields is set, or the first two.
 type request struct {
 	Database bool     `json:"database,omitempty"` // the Open_vSwitch database, in a part
 	State    bool     `json:"state,omitempty"`    // the kernel's, in two parts; with the database it is one question
@@ -48,16 +48,17 @@ func (q request) own() string {
 func (q question) requests(ahead []question) string {
 	var lines strings.Builder
 	for i, also := range append([]question{q}, ahead...) {
+		if also == (question{}) { // only what goes ahead is asked
+			continue
+		}
 		var r request
-		if also.own == "" && also != (question{}) || also.own != "" && json.Unmarshal([]byte(also.own), &r) != nil {
+		if json.Unmarshal([]byte(also.own), &r) != nil { // also if it is empty
 			return ""
 		}
 		if i > 0 {
 			r.Prefix = aheadName(i - 1)
 		}
-		if also.own != "" {
-			fmt.Fprintln(&lines, r.own())
-		}
+		fmt.Fprintln(&lines, r.own())
 	}
 	return lines.String()
 }
