@@ -18,7 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/mattn/go-runewidth"
+	"github.com/clipperhouse/displaywidth"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
@@ -63,16 +63,16 @@ func narrow(t *testing.T, what, text string, columns int) {
 		if strings.HasPrefix(line, "next: ") || strings.HasPrefix(line, "hint: ") || strings.HasPrefix(line, "  ovs-appctl ") {
 			continue
 		}
-		if runewidth.StringWidth(line) <= columns {
+		if displaywidth.String(line) <= columns {
 			continue
 		}
 		words := strings.Fields(strings.TrimLeft(line, " │├└─|`+-"))
 		longest := 0
 		for _, w := range words {
-			longest = max(longest, runewidth.StringWidth(w))
+			longest = max(longest, displaywidth.String(w))
 		}
 		if longest < columns/2 {
-			t.Errorf("%s: %d columns: %q", what, runewidth.StringWidth(line), line)
+			t.Errorf("%s: %d columns: %q", what, displaywidth.String(line), line)
 			return
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mattn/go-runewidth"
+	"github.com/clipperhouse/displaywidth"
 
 	"github.com/ovnctl/ovnctl/pkg/escape"
 )
@@ -46,7 +46,7 @@ func Width(s string, size float64, bold bool) float64 {
 		switch {
 		case ' ' <= r && r <= '~':
 			n += widths[r-' ']
-		case runewidth.RuneWidth(r) > 1:
+		case displaywidth.Rune(r) > 1:
 			n += wideWidth
 		default:
 			n += otherWidth

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mattn/go-runewidth"
+	"github.com/clipperhouse/displaywidth"
 )
 
 // Style is what a stream can show. The command decides it once per stream, never a renderer, and never from another
@@ -79,10 +79,8 @@ func (l Line) String() string {
 	return b.String()
 }
 
-// columns measures as a terminal does, whatever the locale.
-var columns = &runewidth.Condition{}
-
-func width(s string) int { return columns.StringWidth(s) }
+// width returns the columns of a terminal, whatever the locale.
+func width(s string) int { return displaywidth.Options{}.String(s) }
 
 // prepare returns l as this stream can show it: clean, and in ASCII if necessary.
 func (s Style) prepare(l Line) Line {
