@@ -58,8 +58,7 @@ type Field struct {
 	digits int    // hexadecimal digits in matches, if fixed
 	sub    int    // bits that subfields can name, if not all
 	place  place
-	tun    int   // 1 for tun_metadata0 and so on, else 0
-	ones   Value // all bits
+	tun    int // 1 for tun_metadata0 and so on, else 0
 }
 
 // A place is where a field's bits are in a Flow.
@@ -99,7 +98,7 @@ func (f *Field) subBits() int {
 func (f *Field) IsOption() bool { return f.tun != 0 }
 
 // Mask returns a mask of all of the field's bits.
-func (f *Field) Mask() Value { return f.ones }
+func (f *Field) Mask() Value { return Ones(f.Bits) }
 
 // Decides returns the bits of a mask that count: nw_tos is written as eight bits, of which the two of nw_ecn do not.
 func (f *Field) Decides(mask Value) Value {

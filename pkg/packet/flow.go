@@ -109,7 +109,7 @@ func (p *Flow) Set(f *Field, v Value) {
 // SetMasked copies the bits selected by mask from v to f.
 func (p *Flow) SetMasked(f *Field, v, mask Value) {
 	if f.tun != 0 {
-		if mask != f.ones {
+		if mask != f.Mask() {
 			v = p.Get(f).AndNot(mask).Or(v.And(mask))
 		}
 		p.setOption(f.tun-1, v)

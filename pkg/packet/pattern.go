@@ -1,6 +1,9 @@
 package packet
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"sync"
+)
 
 // A Pattern is a set of bits of a flow, for looking up many flows by the same bits. It does not cover tunnel options.
 type Pattern struct{ words []patternWord }
@@ -105,7 +108,8 @@ func (p Pattern) AddTo(mask *Flow) {
 const Layers = 4
 
 // layerBytes has, by layer, ones in the bytes of a flow that belong to it.
-var layerBytes = func() (layers [Layers][flowBytes]byte) {
+var layerBytes = sync.OnceValue(func() *[Layers][flowBytes]byte {
+	var layers [Layers][flowBytes]byte
 	for at := range flowBytes {
 		layer := 0
 		switch {
@@ -120,14 +124,15 @@ var layerBytes = func() (layers [Layers][flowBytes]byte) {
 		}
 		layers[layer][at] = 0xff
 	}
-	return layers
-}()
+	return &layers
+})
 
 // Layer returns the pattern's bits in one layer.
 func (p Pattern) Layer(n int) Pattern {
 	var part Pattern
+	bytes := &layerBytes()[n]
 	for _, w := range p.words {
-		if w.bits &= binary.BigEndian.Uint64(layerBytes[n][w.offset:]); w.bits != 0 {
+		if w.bits &= binary.BigEndian.Uint64(bytes[w.offset:]); w.bits != 0 {
 			part.words = append(part.words, w)
 		}
 	}

@@ -64,13 +64,9 @@ var (
 )
 
 func init() {
-	for i := range fixedFields {
-		f := &fixedFields[i]
-		f.ones = Ones(f.Bits)
-	}
 	for i := range options {
 		n := strconv.Itoa(i)
-		options[i] = Field{Name: "tun_metadata" + n, NXM: "NXM_NX_TUN_METADATA" + n, Bits: maxBits, Format: Hex, Maskable: true, tun: i + 1, ones: Ones(maxBits)}
+		options[i] = Field{Name: "tun_metadata" + n, NXM: "NXM_NX_TUN_METADATA" + n, Bits: maxBits, Format: Hex, Maskable: true, tun: i + 1}
 	}
 	for i := range registers {
 		registers[i] = register("reg", "NXM_NX_REG", "NXOXM_ET_REG", i, 4)
@@ -111,7 +107,7 @@ var byName = sync.OnceValue(func() map[string]*Field {
 // class; xreg has only OXM names.
 func register(name, lower, upper string, i, size int) Field {
 	n := strconv.Itoa(i)
-	f := Field{Name: name + n, Bits: 8 * size, Format: Hex, Maskable: true, place: place{atReg + size*i, size, 0}, ones: Ones(8 * size)}
+	f := Field{Name: name + n, Bits: 8 * size, Format: Hex, Maskable: true, place: place{atReg + size*i, size, 0}}
 	switch {
 	case lower == "":
 		f.OXM = "OXM_OF_PKT_REG" + n

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 var (
@@ -37,12 +38,14 @@ var (
 	tunIPv6DstField = MustField("tun_ipv6_dst")
 )
 
-var regFields = func() (list [32]*Field) {
-	for i := range list {
-		list[i] = Reg(i)
+// regFields returns reg0 to reg31.
+var regFields = sync.OnceValue(func() []*Field {
+	var list []*Field
+	for i := range registers {
+		list = append(list, Reg(i))
 	}
 	return list
-}()
+})
 
 // maxText bounds a flow's text.
 const maxText = 1 << 16
@@ -278,7 +281,7 @@ func (p *Flow) String() string {
 	if p.Meets(NeedsCT) {
 		w.nonzero(ctFields)
 	}
-	w.nonzero(regFields[:])
+	w.nonzero(regFields())
 	w.nonzero(tunnelFields)
 	if p.Uint("tun_flags")&1 != 0 {
 		w.word("tun_flags=oam") // the only flag that OpenFlow can express
@@ -401,7 +404,7 @@ func (p *Flow) Trace() string {
 	if keyword != "" {
 		w.word(keyword)
 	}
-	w.nonzero(regFields[:])
+	w.nonzero(regFields())
 	ended := !p.Get(tunDstField).IsZero() || !p.Get(tunIPv6DstField).IsZero()
 	if !ended {
 		w.nonzero(tunIDFields)

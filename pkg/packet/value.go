@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"math/bits"
 	"strconv"
+	"strings"
 )
 
 // MaxBits is the width of the widest fields, tun_metadata0 to tun_metadata63.
@@ -64,6 +65,9 @@ func (v Value) put(b []byte) {
 	copy(rest[len(rest)-len(wide):], wide)
 }
 
+// allOnes is the wide part of a value of all ones: what most masks of a tunnel option share.
+var allOnes = strings.Repeat("\xff", maxBits/8-16)
+
 // Ones returns a Value whose low n bits are set.
 func Ones(n int) Value {
 	switch {
@@ -74,13 +78,13 @@ func Ones(n int) Value {
 	case n <= 128:
 		return Value{Hi: ^uint64(0) >> (128 - n), Lo: ^uint64(0)}
 	}
-	n = min(n, maxBits)
-	b := make([]byte, (n+7)/8)
-	for i := range b {
-		b[i] = 0xff
+	v := Value{Hi: ^uint64(0), Lo: ^uint64(0), wide: allOnes}
+	if n < maxBits {
+		wide := []byte(allOnes[:(n-128+7)/8])
+		wide[0] >>= len(wide)*8 - (n - 128)
+		v.wide = string(wide)
 	}
-	b[0] >>= len(b)*8 - n
-	return FromBytes(b)
+	return v
 }
 
 // IsZero reports whether v is 0.
