@@ -124,10 +124,10 @@ func (r *run) compareZones(ctx context.Context) {
 
 func (r *run) compareZone(ctx context.Context, z *zone) {
 	if r.options.wants(Configuration, LogicalFlows, OpenFlow) {
-		z.nb = r.database(ctx, z, "OVN_Northbound", z.a.NB, z.b.NB, northbound)
+		z.nb = r.database(ctx, z, "OVN_Northbound", z.a.NB, z.b.NB, northbound())
 	}
 	if r.options.wants(Nodes, Bindings, Learned, Derived, LogicalFlows, OpenFlow) {
-		z.sb = r.database(ctx, z, "OVN_Southbound", z.a.SB, z.b.SB, southbound)
+		z.sb = r.database(ctx, z, "OVN_Southbound", z.a.SB, z.b.SB, southbound())
 	}
 	for _, s := range []struct {
 		*sides
@@ -233,7 +233,7 @@ func (r *run) compareNode(ctx context.Context, a, b *cluster.Node) {
 	at := place{node: b.Name, database: "Open_vSwitch"}
 	rows := newSides()
 	var errA, errB error
-	both(func() { rows.a, errA = readRows(ctx, a.Vswitch(), openVswitch) }, func() { rows.b, errB = readRows(ctx, b.Vswitch(), openVswitch) })
+	both(func() { rows.a, errA = readRows(ctx, a.Vswitch(), openVswitch()) }, func() { rows.b, errB = readRows(ctx, b.Vswitch(), openVswitch()) })
 	if errA != nil || errB != nil {
 		r.gaps("Open_vSwitch of node "+b.Name, errA, errB)
 		return
@@ -302,7 +302,7 @@ var rank = sync.OnceValue(func() map[string]int {
 	for _, source := range []struct {
 		database string
 		kinds    []*kind
-	}{{"OVN_Southbound", southbound}, {"OVN_Northbound", northbound}, {"Open_vSwitch", openVswitch}, {"", host}} {
+	}{{"OVN_Southbound", southbound()}, {"OVN_Northbound", northbound()}, {"Open_vSwitch", openVswitch()}, {"", host}} {
 		for _, k := range source.kinds {
 			ranks[source.database+k.name] = len(ranks)
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // splitWords splits a command prefix as a shell would, without expanding
@@ -70,7 +71,11 @@ const snapPrefix = "/snap/bin/microovn."
 // command and frames its output, exit status and stderr, by the name after $A; ended NAME is a frame without a command. A script
 // is a function, read before anything runs: no command can consume the rest of it. What asks a daemon or a disk has a time limit of its
 // own, $T or an option; what asks the kernel's network has that of the whole script alone: timeout(1) takes longer than the answer.
-var preamble = strings.NewReplacer("OVSDIRS", strings.Join(OVSRunDirs, " "), "OVNDIRS", strings.Join(OVNRunDirs, " "), "SNAP", snapPrefix).Replace(`
+var preamble = sync.OnceValue(func() string {
+	return strings.NewReplacer("OVSDIRS", strings.Join(OVSRunDirs, " "), "OVNDIRS", strings.Join(OVNRunDirs, " "), "SNAP", snapPrefix).Replace(preambleText)
+})
+
+const preambleText = `
 PATH=${P0:=$PATH}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin; LC_ALL=C; export PATH LC_ALL
 T=; command -v timeout >/dev/null 2>&1 && T="timeout $SECONDS_EACH"
 S=; command -v ovs-appctl >/dev/null 2>&1 || { [ -x SNAPovs-appctl ] && S=SNAP; }
@@ -99,7 +104,7 @@ ctl() { # the control socket of a daemon: ctl DAEMON DIR
 }
 if [ -n "$OVS_RUNDIR" ]; then ovs=$OVS_RUNDIR; else ovs=$(rundir db.sock OVSDIRS); fi
 if [ -n "$OVN_RUNDIR" ]; then ovn=$OVN_RUNDIR; else ovn=$(rundir 'ovn-controller.*' OVNDIRS); fi
-`)
+`
 
 // parseParts parses the frames of the preamble's part function. One that another begins in was not ended: who printed it died.
 func parseParts(b []byte, boundary string) map[string]part {

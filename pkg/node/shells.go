@@ -221,7 +221,7 @@ func (sh *shell) end() {
 // run runs one script. After an error the shell is unusable.
 func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[string]part, error) {
 	boundary := rand.Text()
-	script := fmt.Sprintf("main() {\nB=%s\nSECONDS_EACH=%d\n%s%s}\nmain\nprintf '%%s done\\n' %[1]s\n", boundary, max(1, int(each/time.Second)), preamble, body)
+	script := fmt.Sprintf("main() {\nB=%s\nSECONDS_EACH=%d\n%s%s}\nmain\nprintf '%%s done\\n' %[1]s\n", boundary, max(1, int(each/time.Second)), preamble(), body)
 	stop := context.AfterFunc(ctx, func() { // reading and writing end with it
 		sh.session.Kill()
 		_ = sh.out.SetReadDeadline(time.Unix(1, 0))

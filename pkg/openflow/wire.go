@@ -3,6 +3,7 @@ package openflow
 import (
 	"encoding/binary"
 	"fmt"
+	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
@@ -146,23 +147,25 @@ func WireField(header []byte) (*packet.Field, bool) {
 	case class == 0x8001 && number < 8:
 		return packet.Lookup(fmt.Sprintf("xreg%d", number))
 	}
-	return packet.Lookup(wireNames[class][number])
+	return packet.Lookup(wireNames()[class][number])
 }
 
 // wireNames are the other fields that OVN writes or copies, by class and number as in meta-flow.h.
-var wireNames = map[uint16]map[int]string{
-	0: {
-		0: "in_port", 1: "eth_dst", 2: "eth_src", 3: "eth_type", 4: "vlan_tci", 5: "ip_tos", 6: "ip_proto", 7: "ip_src", 8: "ip_dst",
-		9: "tcp_src", 10: "tcp_dst", 11: "udp_src", 12: "udp_dst", 13: "icmp_type", 14: "icmp_code", 15: "arp_op", 16: "arp_spa", 17: "arp_tpa",
-	},
-	1: {
-		16: "tun_id", 17: "arp_sha", 18: "arp_tha", 19: "ipv6_src", 20: "ipv6_dst", 21: "icmpv6_type", 22: "icmpv6_code", 23: "nd_target",
-		24: "nd_sll", 25: "nd_tll", 29: "nw_ttl", 33: "pkt_mark", 107: "ct_mark", 108: "ct_label",
-	},
-	0x8000: {
-		0: "in_port_oxm", 2: "metadata", 3: "eth_dst", 4: "eth_src", 5: "eth_type", 6: "vlan_vid", 10: "ip_proto", 11: "ip_src", 12: "ip_dst",
-		13: "tcp_src", 14: "tcp_dst", 15: "udp_src", 16: "udp_dst", 17: "sctp_src", 18: "sctp_dst", 19: "icmp_type", 20: "icmp_code",
-		21: "arp_op", 22: "arp_spa", 23: "arp_tpa", 24: "arp_sha", 25: "arp_tha", 26: "ipv6_src", 27: "ipv6_dst", 29: "icmpv6_type",
-		30: "icmpv6_code", 31: "nd_target", 32: "nd_sll", 33: "nd_tll", 38: "tun_id",
-	},
-}
+var wireNames = sync.OnceValue(func() map[uint16]map[int]string {
+	return map[uint16]map[int]string{
+		0: {
+			0: "in_port", 1: "eth_dst", 2: "eth_src", 3: "eth_type", 4: "vlan_tci", 5: "ip_tos", 6: "ip_proto", 7: "ip_src", 8: "ip_dst",
+			9: "tcp_src", 10: "tcp_dst", 11: "udp_src", 12: "udp_dst", 13: "icmp_type", 14: "icmp_code", 15: "arp_op", 16: "arp_spa", 17: "arp_tpa",
+		},
+		1: {
+			16: "tun_id", 17: "arp_sha", 18: "arp_tha", 19: "ipv6_src", 20: "ipv6_dst", 21: "icmpv6_type", 22: "icmpv6_code", 23: "nd_target",
+			24: "nd_sll", 25: "nd_tll", 29: "nw_ttl", 33: "pkt_mark", 107: "ct_mark", 108: "ct_label",
+		},
+		0x8000: {
+			0: "in_port_oxm", 2: "metadata", 3: "eth_dst", 4: "eth_src", 5: "eth_type", 6: "vlan_vid", 10: "ip_proto", 11: "ip_src", 12: "ip_dst",
+			13: "tcp_src", 14: "tcp_dst", 15: "udp_src", 16: "udp_dst", 17: "sctp_src", 18: "sctp_dst", 19: "icmp_type", 20: "icmp_code",
+			21: "arp_op", 22: "arp_spa", 23: "arp_tpa", 24: "arp_sha", 25: "arp_tha", 26: "ipv6_src", 27: "ipv6_dst", 29: "icmpv6_type",
+			30: "icmpv6_code", 31: "nd_target", 32: "nd_sll", 33: "nd_tll", 38: "tun_id",
+		},
+	}
+})

@@ -188,7 +188,7 @@ func (r *Redactor) piece(out []byte, w string, before []byte, m mode) []byte {
 		out = append(append(out, at[1]+at[3]...), r.hexDigits(at[2]+at[4])...)
 		return append(out, at[5]...)
 	}
-	for _, whole := range wholes {
+	for _, whole := range wholes() {
 		if at := strings.Index(w, whole); at >= 0 && bounded(w, at, at+len(whole)) {
 			out = append(r.rest(out, w[:at], before, m), whole...)
 			return r.rest(out, w[at+len(whole):], nil, m)

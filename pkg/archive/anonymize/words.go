@@ -38,11 +38,13 @@ eth# ens# eno# enp#s# enp#s#f# ens#f# enp#s#f#np# ens#f#np# bond# team# lo tun# 
 ssl ptcp pssl unix punix
 `)
 	// wholes are names, or connected parts of names, that CMSs and OVN give of themselves.
-	wholes = strings.Fields(`
+	wholes = sync.OnceValue(func() []string {
+		return strings.Fields(`
 ovn_cluster_router node_local_switch ovn_layer2_switch transit_switch transit_router node_router node_switch TCP_cluster UDP_cluster SCTP_cluster template
 node_switch_template node_router_template network-controller ovn-k8s-mp0 ovn-k8s-gw0 ovn-default ovn-cluster br-external neutron_pg_drop acl-logging
 acl_log_meter ovs-netdev ovs-system ovn-controller ovn-northd ovs-vswitchd ovsdb-server vxlan_sys genev_sys gre_sys
 `)
+	})
 )
 
 // kept are other forms that stay: multicast groups, tunnel devices, months, instants.

@@ -82,17 +82,14 @@ func bareWords(name string, tests []ovnexpr.Test) string {
 		}
 		is = is && t.Holds
 	}
-	if kinds[name] {
+	if slices.Contains(kinds, name) {
 		return choose(is, "it is ", "it is not ") + name
 	}
 	return name + choose(is, " holds", " does not hold")
 }
 
 // kinds are the predicates that name a kind of packet.
-var kinds = map[string]bool{
-	"ip": true, "ip4": true, "ip6": true, "tcp": true, "udp": true, "sctp": true, "icmp": true, "icmp4": true, "icmp6": true,
-	"arp": true, "rarp": true, "nd": true, "nd_ns": true, "nd_na": true, "nd_rs": true, "nd_ra": true, "igmp": true,
-}
+var kinds = []string{"ip", "ip4", "ip6", "tcp", "udp", "sctp", "icmp", "icmp4", "icmp6", "arp", "rarp", "nd", "nd_ns", "nd_na", "nd_rs", "nd_ra", "igmp"}
 
 // deciding returns the test to show for a decision: the leaf's own, else the last that it implies.
 func deciding(d ovnexpr.Decision) (ovnexpr.Test, bool) {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -385,7 +386,7 @@ func (x *translation) frozen(table int) string {
 	var words [32]uint64
 	var room [512]byte
 	b := append(append(room[:0], x.bridge.name...), 0, byte(table), bit(x.tracked), bit(x.wasMPLS), bit(x.pause != nil))
-	for _, w := range frozenFields.AppendValues(words[:0], &x.packet.Flow) {
+	for _, w := range frozenFields().AppendValues(words[:0], &x.packet.Flow) {
 		b = binary.BigEndian.AppendUint64(b, w)
 	}
 	for _, s := range x.stack {
@@ -412,7 +413,7 @@ func bit(b bool) byte {
 }
 
 // frozenFields are the fields that a recirculation keeps.
-var frozenFields = func() packet.Pattern {
+var frozenFields = sync.OnceValue(func() packet.Pattern {
 	var mask packet.Flow
 	list := []*packet.Field{metadata, inPort, tunID, tunSrc, tunDst, tunIPv6Src, tunIPv6Dst, tunTOS, tunTTL, tunFlags, tunGBPID, tunGBPFlag}
 	for i := range 32 {
@@ -422,7 +423,7 @@ var frozenFields = func() packet.Pattern {
 		mask.Set(f, f.Mask())
 	}
 	return packet.NewPattern(&mask)
-}()
+})
 
 // isolated runs f and restores what a copy of the packet may change.
 func (x *translation) isolated(f func()) {
