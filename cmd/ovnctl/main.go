@@ -21,28 +21,25 @@ var changes atomic.Bool
 const mostPatience = 800 * time.Millisecond
 
 func main() {
+	o := &options{stdin: os.Stdin, stdout: &stream{Writer: os.Stdout}, stderr: os.Stderr, interruptible: interruptible}
+	os.Exit(o.execute(context.Background(), os.Args[1:]))
+}
+
+// interruptible returns a context that the first signal to end cancels. The process then ends soon, whatever the command does.
+func interruptible(ctx context.Context) context.Context {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup
 		signals = append(signals, syscall.SIGHUP)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
-	context.AfterFunc(ctx, stop) // a second signal ends what ignores the first
-	ended := make(chan int, 1)
-	go func() { ended <- run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr) }()
-	select {
-	case code := <-ended:
-		os.Exit(code)
-	case <-ctx.Done():
-	}
-	for {
-		select {
-		case code := <-ended:
-			os.Exit(code)
-		case <-time.After(mostPatience):
+	ctx, stop := signal.NotifyContext(ctx, signals...)
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal ends what ignores the first
+		for range time.Tick(mostPatience) {
 			if !changes.Load() {
 				fmt.Fprintln(os.Stderr, "ovnctl: interrupted")
 				os.Exit(exitUnknown)
 			}
 		}
-	}
+	})
+	return ctx
 }

@@ -74,25 +74,30 @@ type options struct {
 	stdout *stream
 	stderr io.Writer
 
+	interruptible func(context.Context) context.Context // heeds the process's signals from then on; nil: it is not the process's
+
 	running bool // the command has started: earlier failures are usage errors
 }
 
 // run is the program without the process: it returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	out := &stream{Writer: stdout}
-	o := &options{stdin: stdin, stdout: out, stderr: stderr}
+	return (&options{stdin: stdin, stdout: &stream{Writer: stdout}, stderr: stderr}).execute(ctx, args)
+}
+
+// execute runs the command that the arguments name and returns the exit code.
+func (o *options) execute(ctx context.Context, args []string) int {
 	root := newRoot(o, calledFor(args))
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: calledAs(os.Args[0])}
 	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(out)
-	root.SetErr(stderr)
+	root.SetIn(o.stdin)
+	root.SetOut(o.stdout)
+	root.SetErr(o.stderr)
 	o.output = askedFormat(args)
-	err := root.ExecuteContext(ctx)
-	if out.err != nil {
-		err = unknownError{fmt.Errorf("standard output: %w", out.err)}
+	cmd, err := root.ExecuteContextC(ctx)
+	if o.stdout.err != nil {
+		err = unknownError{fmt.Errorf("standard output: %w", o.stdout.err)}
 	}
-	return o.report(ctx, err)
+	return o.report(cmd.Context(), err)
 }
 
 // calledAs returns the command as users type it: a kubectl plugin's file has another name.
@@ -178,14 +183,16 @@ sockets itself: it needs no OVS or OVN command-line tools.
 		DisableAutoGenTag: true,
 		Args:              cobra.NoArgs,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			text := textOnly(cmd)
-			if o.output != "" && text {
+			if o.output != "" && textOnly(cmd) {
 				return fmt.Errorf("%s prints text only: leave out -o", cmd.CommandPath())
 			}
-			if err := o.prepare(cmd.Flags()); err != nil || text {
+			if err := o.prepare(cmd.Flags()); err != nil || readsNothing(cmd) {
 				return err
 			}
 			o.limitMemory(cmd.Flags().Changed("memory"))
+			if o.interruptible != nil {
+				cmd.SetContext(o.interruptible(cmd.Context()))
+			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -225,6 +232,12 @@ sockets itself: it needs no OVS or OVN command-line tools.
 // textOnly reports whether a command has no output format.
 func textOnly(cmd *cobra.Command) bool {
 	return cmd.Name() == "help" || cmd.HasParent() && cmd.Parent().Name() == "completion"
+}
+
+// readsNothing reports whether a command prints what it has itself: nothing needs a limit, and a signal may end it anywhere.
+func readsNothing(cmd *cobra.Command) bool {
+	whole := cmd.Flag("cluster")
+	return textOnly(cmd) || cmd.Name() == "version" && whole != nil && whole.Value.String() == "false"
 }
 
 // otherFlags are flags of ovn-nbctl, ovs-ofctl and kubectl, with what ovnctl has for them.
