@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 )
@@ -103,7 +104,7 @@ func ownFaults(l *lab.Lab) []fault {
 	web2, _ := l.Topology.Pod("shop/web-2")
 	q := func(proto, from, to, cause string) faultAsk { return ask(l, proto, from, to, cause) }
 	cut := func(proto, from, to, cause string) faultAsk { return q(proto, from, to, cause).with("--sb", l.SB()) }
-	const wrongMAC = "02:00:00:00:00:99"
+	const wrongMAC, mac = "02:00:00:00:00:99", "0a:58:ac:1e:00:6f" // the second of 172.30.0.111
 	const tunnel = "$(ovs-vsctl --bare --columns=name find Interface options:remote_ip=172.30.0.12)"
 	const stopped, goesOn = "kill -STOP $(cat $OVN_RUNDIR/ovn-controller.pid); ", "kill -CONT $(cat $OVN_RUNDIR/ovn-controller.pid); sleep 2; "
 	chain := func(family, hook, rule string) string {
@@ -284,6 +285,9 @@ func ownFaults(l *lab.Lab) []fault {
 		{name: "host's end of the pod's link in another bridge", on: "node2", still: true, breaks: "ip link add k0 type bridge; ip link set k0 up; ip link set " + web2.Link + " master k0", mends: "ip link set " + web2.Link + " nomaster; ip link del k0",
 			asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", ""), q("tcp", "shop/web-2", "shop/client", "")}},
 		{name: "loopback of the pod down", on: "shop/web-2", breaks: "ip link set lo down", mends: "ip link set lo up", asks: []faultAsk{q("tcp", "shop/client", "shop/web-2", "")}},
+		// The request teaches the bridge where the router is before the reply comes.
+		{name: "bridge has the router's address elsewhere", on: "node1", still: true, breaks: "ovs-ofctl packet-out br-ex 'in_port=LOCAL packet=ffffffffffff" + strings.ReplaceAll(mac, ":", "") + "88b5" + strings.Repeat("00", 46) + " actions=NORMAL'", mends: "true",
+			asks: []faultAsk{q("icmp", "shop/client", "internet", "").delivered(exitOK)}},
 	}
 }
 

@@ -247,6 +247,35 @@ type DatapathPort struct {
 // ports, which have no number in the datapath, are left out.
 func ParseDatapathPorts(text string) []DatapathPort {
 	var ports []DatapathPort
+	shownPorts(text, func(bridge, name string, number uint32, datapath, kind string) {
+		if n, err := strconv.ParseUint(datapath, 10, 32); err == nil {
+			kind, _, _ = strings.Cut(kind, ":")
+			ports = append(ports, DatapathPort{bridge, name, number, uint32(n), kind})
+		}
+	})
+	return ports
+}
+
+// A PatchPort is a port whose packets go to its peer in another bridge, as listed by dpif/show.
+type PatchPort struct {
+	Bridge, Name string
+	OpenFlow     uint32
+	Peer         string // the name of the other port
+}
+
+// ParsePatchPorts parses the patch ports of dpif/show.
+func ParsePatchPorts(text string) []PatchPort {
+	var ports []PatchPort
+	shownPorts(text, func(bridge, name string, number uint32, _, kind string) {
+		if peer, ok := strings.CutPrefix(kind, "patch: peer="); ok {
+			ports = append(ports, PatchPort{bridge, name, number, peer})
+		}
+	})
+	return ports
+}
+
+// shownPorts calls take with each port of dpif/show: its OpenFlow number, the one in the datapath and what is in brackets.
+func shownPorts(text string, take func(bridge, name string, number uint32, datapath, kind string)) {
 	bridge := ""
 	for line := range strings.Lines(text) {
 		body := strings.TrimLeft(line, " ")
@@ -256,15 +285,11 @@ func ParseDatapathPorts(text string) []DatapathPort {
 			bridge = strings.TrimSuffix(name, ":")
 		case 4:
 			numbers, kind, _ := strings.Cut(rest, ":")
-			of, dp, both := strings.Cut(numbers, "/")
-			number, err1 := strconv.ParseUint(of, 10, 32)
-			datapath, err2 := strconv.ParseUint(dp, 10, 32)
-			if !ok || !both || err1 != nil || err2 != nil {
-				continue
+			of, datapath, both := strings.Cut(numbers, "/")
+			number, err := strconv.ParseUint(of, 10, 32)
+			if ok && both && err == nil {
+				take(bridge, name, uint32(number), datapath, strings.TrimRight(strings.TrimLeft(kind, " ("), ")"))
 			}
-			kind, _, _ = strings.Cut(strings.TrimLeft(kind, " ("), ":")
-			ports = append(ports, DatapathPort{bridge, name, uint32(number), uint32(datapath), strings.TrimRight(kind, ")")})
 		}
 	}
-	return ports
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/internal/lab"
 	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/internal/turn"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
 	"github.com/ovnctl/ovnctl/pkg/trace/microflow"
@@ -46,15 +47,14 @@ func TestMicroflows(t *testing.T) { compareRelease(t, lab.System) }
 
 // compareRelease compares on every deployment of a release, and bounds how many answers rest on flows of equal priority.
 func compareRelease(t *testing.T, release string) {
-	seed := number(t, "OVNCTL_SEED", time.Now().UnixNano()%1_000_000)
+	seed := turn.Seed(t)
 	total := number(t, "OVNCTL_MICROFLOWS", 200)
-	t.Logf("seed %d (OVNCTL_SEED repeats it)", seed)
 	sum := &tally{stages: map[string]bool{}, all: map[string]bool{}}
 	for _, d := range deployments {
 		t.Run(d.topology.Name, func(t *testing.T) {
 			l := labtest.Own(t, d.topology, lab.Options{Release: release})
 			learn(t, l)
-			c := newComparison(t, l, uint64(seed))
+			c := newComparison(t, l, seed)
 			c.run(t, int(total)*d.share/100)
 			t.Logf("%s: %v", l.Release, &c.tally)
 			sum.add(&c.tally)

@@ -8,8 +8,9 @@ import (
 // conntrack is a zone too. It starts empty: a trace follows a new connection, whatever the node's real table holds.
 type Conntrack struct {
 	zones   packet.Conntrack[Zone]
-	learned []learned // flows that learn actions would have installed
-	later   bool      // see Later
+	learned []learned         // flows that learn actions would have installed
+	shown   map[station]place // where learning switches would have addresses
+	later   bool              // see Later
 
 	// Invalid has every zone find what is followed now invalid, as packets with a wrong checksum are; Judged is set when one does.
 	Invalid, Judged bool

@@ -148,7 +148,12 @@ func (r *reading) read(ctx context.Context) error {
 		r.todo = append(r.todo, again)
 		return nil
 	}
+	if again, ok := r.shown(ctx); ok {
+		r.todo = append(r.todo, again)
+		return nil
+	}
 	r.learn()
+	r.show()
 	unknown := "" // an action that might have sent the packet on
 	events := r.replayed.Events
 	for i := 0; i < len(events); i++ {

@@ -107,20 +107,25 @@ func (r *reading) relearned() (pass, bool) {
 		if l == nil {
 			continue
 		}
-		var actions []string
-		at := r.replayed.Events[e.Parent]
-		for _, n := range at.Node.Children {
-			if n.Kind != openflow.NodeAction {
-				continue
-			}
+		return r.instead(e.Parent, func(n *openflow.Node) []string {
 			if resubmit, ok := n.Action.(openflow.Resubmit); ok && resubmit.Table.Number == l.table {
-				actions = append(actions, l.actions...)
-				continue
+				return l.actions
 			}
-			actions = append(actions, n.Text)
-		}
-		steps := append(r.before[:len(r.before):len(r.before)], r.steps(e.Parent)...)
-		return pass{Start: Start{Bridge: e.Bridge, Packet: at.Flow, Actions: strings.Join(actions, ",")}, before: steps, told: r.told}, true
+			return []string{n.Text}
+		}), true
 	}
 	return pass{}, false
+}
+
+// instead returns the pass that begins with other actions than those of a step.
+func (r *reading) instead(step int, of func(*openflow.Node) []string) pass {
+	var actions []string
+	at := r.replayed.Events[step]
+	for _, n := range at.Node.Children {
+		if n.Kind == openflow.NodeAction {
+			actions = append(actions, of(n)...)
+		}
+	}
+	steps := append(r.before[:len(r.before):len(r.before)], r.steps(step)...)
+	return pass{Start: Start{Bridge: at.Bridge, Packet: at.Flow, Actions: strings.Join(actions, ",")}, before: steps, told: r.told}
 }
