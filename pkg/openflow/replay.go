@@ -42,7 +42,8 @@ func Replay(t *Trace, start *packet.Flow) []*Replayed {
 			done[from.pass].Events[from.event].Conntrack.Fork = i
 		}
 		r.home, r.stack = from.bridge, from.stack
-		m := machine{flow: from.flow, stack: from.stack, home: from.bridge, step: -1, pass: i, room: room}
+		n := lookups(p.Roots)
+		m := machine{flow: from.flow, stack: from.stack, home: from.bridge, step: -1, pass: i, room: room, events: make([]Event, 0, min(n+n/4+2, max(room, 0)))}
 		if p.Flow != nil {
 			m.flow = *p.Flow
 			unhide(&m.flow, &from.flow)
@@ -58,10 +59,22 @@ func Replay(t *Trace, start *packet.Flow) []*Replayed {
 	return done
 }
 
+// lookups returns how many lookups lines show; most events are theirs.
+func lookups(nodes []*Node) int {
+	n := 0
+	for _, node := range nodes {
+		if node.Kind == NodeTable {
+			n++
+		}
+		n += lookups(node.Children)
+	}
+	return n
+}
+
 // Again executes a pass that comes after conntrack on another packet: one that the flows do not tell from the first. It keeps the
 // passes that the copies come back in.
 func (r *Replayed) Again(p *packet.Flow) *Replayed {
-	m := machine{flow: *p, stack: r.stack, home: r.home, step: -1, tracked: true, room: maxEvents}
+	m := machine{flow: *p, stack: r.stack, home: r.home, step: -1, tracked: true, room: maxEvents, events: make([]Event, 0, len(r.Events))}
 	m.run(r.Pass.Roots)
 	again := *r
 	again.Start, again.Final, again.Events, again.Elided = *p, m.flow, m.events, m.elided

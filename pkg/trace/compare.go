@@ -15,8 +15,8 @@ import (
 
 // A lookup is one table lookup on the actual or the expected path.
 type lookup struct {
-	hop   journey.Hop
-	step  journey.Step
+	hop   *journey.Hop
+	step  *journey.Step
 	place decode.Place // in the logical pipeline; outside it, Pipeline is empty
 	after *packet.Flow // the packet at the next table of any kind; nil if there is none
 	into  string       // the datapath of that table
@@ -106,9 +106,11 @@ func pairs(actual, expected *journey.Walk) [][2]*journey.Direction {
 func (t *tracer) stages(d *journey.Direction) []lookup {
 	var all []lookup
 	last := false // the previous step was the very last
-	for _, h := range d.Hops {
+	for i := range d.Hops {
+		h := &d.Hops[i]
 		v := t.viewNamed(h.Node)
-		for _, s := range h.Steps {
+		for j := range h.Steps {
+			s := &h.Steps[j]
 			if last {
 				all[len(all)-1].after, all[len(all)-1].into = s.Before, h.Place()
 			}
@@ -301,12 +303,12 @@ func (t *tracer) lostOutside(ctx context.Context, actual *journey.Direction) *su
 	if len(actual.Hops) == 0 || actual.Verdict.Outcome != journey.Dropped || actual.Verdict.Because.Place != "" {
 		return nil
 	}
-	h := actual.Hops[len(actual.Hops)-1]
+	h := &actual.Hops[len(actual.Hops)-1]
 	v := t.viewNamed(h.Node)
-	if v == nil || len(h.Steps) == 0 || v.bridgeOf(h) != v.names.Bridge {
+	if v == nil || len(h.Steps) == 0 || v.bridgeOf(*h) != v.names.Bridge {
 		return nil
 	}
-	last := lookup{hop: h, step: h.Steps[len(h.Steps)-1]}
+	last := lookup{hop: h, step: &h.Steps[len(h.Steps)-1]}
 	flows := v.flowsOf(ctx)
 	place := v.decoder.Calibration.Table(last.step.Table, decode.Kind(h.Kind))
 	if flows == nil || place.Physical == "" {

@@ -151,7 +151,7 @@ func (v *nodeView) flowsOf(ctx context.Context) []openflow.FlowEntry {
 
 // entry returns the flow that a lookup hit; nil if none.
 func (v *nodeView) entry(flows []openflow.FlowEntry, l lookup) *openflow.FlowEntry {
-	name, ok := v.name(l.hop, l.step)
+	name, ok := v.name(*l.hop, *l.step)
 	if !ok {
 		return nil
 	}
