@@ -74,7 +74,7 @@ type options struct {
 	stdout *stream
 	stderr io.Writer
 
-	interruptible func(context.Context) context.Context // heeds the process's signals from then on; nil: it is not the process's
+	interruptible func(context.Context) context.Context // heeds the signals to the process from then on; nil: they are somebody else's
 
 	running bool // the command has started: earlier failures are usage errors
 }

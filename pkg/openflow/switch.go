@@ -226,6 +226,17 @@ func ParseFDBEntry(line string) (FDBEntry, error) {
 	return e, in(err, line)
 }
 
+// ParseFDB reads the entries of fdb/show; other lines are passed over.
+func ParseFDB(text string) []FDBEntry {
+	var entries []FDBEntry
+	for line := range strings.Lines(text) {
+		if e, err := ParseFDBEntry(strings.TrimSpace(line)); err == nil {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
 // String writes the line as fdb/show does.
 func (e FDBEntry) String() string {
 	age := "static"

@@ -48,9 +48,8 @@ func (r *run) seenInVLANs(ctx context.Context, at location, mac string) ([]int, 
 		return nil, err
 	}
 	var vlans []int
-	for line := range strings.Lines(text) {
-		e, err := openflow.ParseFDBEntry(strings.TrimSpace(line))
-		if err == nil && strings.EqualFold(e.MAC, mac) && e.Port.Number == at.port.Number {
+	for _, e := range openflow.ParseFDB(text) {
+		if strings.EqualFold(e.MAC, mac) && e.Port.Number == at.port.Number {
 			vlans = append(vlans, int(e.VLAN))
 		}
 	}

@@ -124,11 +124,7 @@ func (r *reading) static(ctx context.Context, s station) bool {
 		return true
 	}
 	mac := packet.MustField("eth_src").Print(s.mac)
-	for line := range strings.Lines(text) {
-		e, err := openflow.ParseFDBEntry(strings.TrimSpace(line))
-		if err == nil && e.Static && strings.EqualFold(e.MAC, mac) && uint64(e.VLAN) == s.vlan&0xfff {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(openflow.ParseFDB(text), func(e openflow.FDBEntry) bool {
+		return e.Static && strings.EqualFold(e.MAC, mac) && uint64(e.VLAN) == s.vlan&0xfff
+	})
 }

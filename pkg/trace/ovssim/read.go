@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
@@ -149,10 +148,6 @@ func readBridge(ctx context.Context, h Host, name string) (*BridgeSource, []erro
 	if err != nil {
 		missing = append(missing, err)
 	}
-	for line := range strings.Lines(fdb) {
-		if e, err := openflow.ParseFDBEntry(strings.TrimSpace(line)); err == nil {
-			s.FDB = append(s.FDB, e)
-		}
-	}
+	s.FDB = openflow.ParseFDB(fdb)
 	return s, missing
 }
