@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -27,20 +28,64 @@ func Write(w io.Writer, format string, doc any) error {
 // JSON writes doc, indented. Characters that a terminal would interpret are escaped, so that it is safe to view and
 // still the same document.
 func writeJSON(w io.Writer, doc any) error {
-	e := json.NewEncoder(escaping{w})
+	e := json.NewEncoder(indenting{w})
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
 	return e.Encode(doc)
 }
 
-// escaping writes JSON, which it gets whole, with the characters escaped that a terminal would interpret.
-type escaping struct{ io.Writer }
+// indenting writes JSON, which it gets whole and without blanks, as json.Indent would, with the characters escaped that a terminal
+// would interpret. Not by SetIndent: that holds the document a second time, and takes as long as encoding it.
+type indenting struct{ io.Writer }
 
-func (e escaping) Write(text []byte) (int, error) {
-	if _, err := e.Writer.Write(escaped(text, escapeJSON)); err != nil {
-		return 0, err
+func (in indenting) Write(text []byte) (int, error) {
+	out := bufio.NewWriterSize(in.Writer, 64<<10)
+	depth := 0
+	line := func() {
+		_ = out.WriteByte('\n') // Flush returns the error of any
+		for range depth {
+			_, _ = out.WriteString("  ")
+		}
 	}
-	return len(text), nil
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '"':
+			end := i + quoted(text[i:])
+			_, _ = out.Write(escaped(text[i:end], escapeJSON))
+			i = end - 1
+		case '{', '[':
+			_ = out.WriteByte(c)
+			if after := text[i+1]; after == '}' || after == ']' {
+				_ = out.WriteByte(after)
+				i++
+				continue
+			}
+			depth++
+			line()
+		case '}', ']':
+			depth--
+			line()
+			_ = out.WriteByte(c)
+		case ',':
+			_ = out.WriteByte(c)
+			line()
+		case ':':
+			_, _ = out.WriteString(": ")
+		default:
+			_ = out.WriteByte(c)
+		}
+	}
+	return len(text), out.Flush()
+}
+
+// quoted returns the length of the JSON string that text begins with.
+func quoted(text []byte) int {
+	for end := 1; ; end++ {
+		end += bytes.IndexByte(text[end:], '"')
+		before := bytes.TrimRight(text[1:end], `\`)
+		if (end-1-len(before))%2 == 0 {
+			return end + 1
+		}
+	}
 }
 
 // compact returns doc as JSON on one line.
