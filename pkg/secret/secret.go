@@ -6,6 +6,7 @@
 package secret
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -70,14 +71,25 @@ func isPath(v string) bool {
 		strings.HasPrefix(v, "$") || strings.HasPrefix(v, "<")
 }
 
-// Map returns m with its secrets hidden; nil for an empty map. It leaves m as it is.
+// Map returns m with its secrets hidden; nil for an empty map. It leaves m as it is, and returns m itself if there is no secret in
+// it: nothing may be written to what it returns.
 func Map(m map[string]string) map[string]string {
 	if len(m) == 0 {
 		return nil
 	}
-	shown := make(map[string]string, len(m))
+	var shown map[string]string
 	for k, v := range m {
-		shown[k] = value(k, v)
+		hidden := value(k, v)
+		if hidden == v {
+			continue
+		}
+		if shown == nil {
+			shown = maps.Clone(m)
+		}
+		shown[k] = hidden
+	}
+	if shown == nil {
+		return m
 	}
 	return shown
 }
