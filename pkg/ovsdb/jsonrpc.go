@@ -329,7 +329,12 @@ type framer struct {
 func (f *framer) add(part []byte, limit int) (whole *object, rest []byte, err error) {
 	for i := 0; i < len(part); i++ {
 		if f.quoted && !f.escaped { // most of a reply is strings
-			end := bytes.IndexAny(part[i:], `"\`)
+			end := bytes.IndexByte(part[i:], '"')
+			if escape := bytes.IndexByte(part[i:][:max(end, 0)], '\\'); escape >= 0 {
+				end = escape
+			} else if end < 0 {
+				end = bytes.IndexByte(part[i:], '\\')
+			}
 			if end < 0 {
 				if len(f.text)+len(part)-f.string > mostString {
 					return nil, nil, fmt.Errorf("a string of more than %d bytes: %w", mostString, ErrTooLarge)
