@@ -8,10 +8,10 @@ type ACL struct {
 	Label                int                   `ovsdb:"label"` // 0 if none
 	Log                  bool                  `ovsdb:"log"`
 	Meter                ovsdb.Set[string]     `ovsdb:"meter"`
-	NetworkFunctionGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"network_function_group"` // Network_Function_Group
-	SampleEst            ovsdb.Set[ovsdb.UUID] `ovsdb:"sample_est"`             // Sample
-	SampleNew            ovsdb.Set[ovsdb.UUID] `ovsdb:"sample_new"`             // Sample
-	Severity             ovsdb.Set[string]     `ovsdb:"severity"`
+	NetworkFunctionGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"network_function_group,sparse"` // Network_Function_Group
+	SampleEst            ovsdb.Set[ovsdb.UUID] `ovsdb:"sample_est,sparse"`             // Sample
+	SampleNew            ovsdb.Set[ovsdb.UUID] `ovsdb:"sample_new,sparse"`             // Sample
+	Severity             ovsdb.Set[string]     `ovsdb:"severity,sparse"`
 }
 
 // ACLBrief is a row of ACL with the columns that checks and repairs use.

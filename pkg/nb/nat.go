@@ -6,9 +6,9 @@ import "github.com/ovnctl/ovnctl/pkg/ovsdb"
 type NAT struct {
 	UUID              ovsdb.UUID            `ovsdb:"_uuid"`
 	LogicalPort       ovsdb.Set[string]     `ovsdb:"logical_port"`
-	Type              string                `ovsdb:"type"`             // dnat, snat or dnat_and_snat
-	AllowedExtIPs     ovsdb.Set[ovsdb.UUID] `ovsdb:"allowed_ext_ips"`  // Address_Set
-	ExemptedExtIPs    ovsdb.Set[ovsdb.UUID] `ovsdb:"exempted_ext_ips"` // Address_Set
+	Type              string                `ovsdb:"type"`                    // dnat, snat or dnat_and_snat
+	AllowedExtIPs     ovsdb.Set[ovsdb.UUID] `ovsdb:"allowed_ext_ips,sparse"`  // Address_Set
+	ExemptedExtIPs    ovsdb.Set[ovsdb.UUID] `ovsdb:"exempted_ext_ips,sparse"` // Address_Set
 	ExternalIP        string                `ovsdb:"external_ip"`
 	ExternalMAC       ovsdb.Set[string]     `ovsdb:"external_mac"` // with logical_port: distributed NAT
 	ExternalPortRange string                `ovsdb:"external_port_range"`
