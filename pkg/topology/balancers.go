@@ -72,12 +72,14 @@ func (b *zoneBuilder) balancerGroups(found map[ovsdb.UUID]*LoadBalancer) map[ovs
 
 // services adds the Southbound's load balancers, for a zone without a Northbound.
 func (b *zoneBuilder) services(t *sbServices) {
-	groups := byID(t.Groups, func(r sb.LogicalDPGroup) ovsdb.UUID { return r.UUID })
+	groups := byID(t.Groups, func(r *sb.LogicalDPGroup) ovsdb.UUID { return r.UUID })
 	for _, row := range t.LoadBalancers {
 		lb := b.loadBalancer(row.UUID, row.Name, row.Protocol, row.VIPs, row.Options, row.ExternalIDs)
 		datapaths := slices.Clone(row.Datapaths)
 		for _, ref := range []ovsdb.Set[ovsdb.UUID]{row.DatapathGroup, row.LSDatapathGroup, row.LRDatapathGroup} {
-			datapaths = append(datapaths, groups[ref.Get()].Datapaths...)
+			for group := range those(ref, groups) {
+				datapaths = append(datapaths, group.Datapaths...)
+			}
 		}
 		for s := range those(datapaths, b.switchOf) {
 			lb.Switches = append(lb.Switches, Ref{UUID: s.UUID, Name: s.Name})

@@ -230,6 +230,10 @@ func comparePorts(a, b *Port) int {
 // CompareNames orders names naturally: node2 before node10.
 func CompareNames(a, b string) int {
 	for x, y := a, b; x != "" && y != ""; {
+		if x[0] == y[0] && (x[0] < '0' || x[0] > '9') {
+			x, y = x[1:], y[1:]
+			continue
+		}
 		dx, dy := digits(x), digits(y)
 		if dx > 0 && dy > 0 {
 			nx, ny := strings.TrimLeft(x[:dx], "0"), strings.TrimLeft(y[:dy], "0")
@@ -239,10 +243,7 @@ func CompareNames(a, b string) int {
 			x, y = x[dx:], y[dy:]
 			continue
 		}
-		if x[0] != y[0] {
-			return cmp.Compare(x[0], y[0])
-		}
-		x, y = x[1:], y[1:]
+		return cmp.Compare(x[0], y[0])
 	}
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }

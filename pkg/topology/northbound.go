@@ -47,10 +47,10 @@ func (g *Graph) addZone(z zoneData) {
 }
 
 func (b *zoneBuilder) northbound() {
-	acls := byID(b.nb.ACLs, func(r nb.ACL) ovsdb.UUID { return r.UUID })
-	qos := byID(b.nb.QoS, func(r nb.QoS) ovsdb.UUID { return r.UUID })
-	dhcp := byID(b.nb.DHCP, func(r nb.DHCPOptions) ovsdb.UUID { return r.UUID })
-	ports := byID(b.nb.SwitchPorts, func(r nb.LogicalSwitchPort) ovsdb.UUID { return r.UUID })
+	acls := byID(b.nb.ACLs, func(r *nb.ACL) ovsdb.UUID { return r.UUID })
+	qos := byID(b.nb.QoS, func(r *nb.QoS) ovsdb.UUID { return r.UUID })
+	dhcp := byID(b.nb.DHCP, func(r *nb.DHCPOptions) ovsdb.UUID { return r.UUID })
+	ports := byID(b.nb.SwitchPorts, func(r *nb.LogicalSwitchPort) ovsdb.UUID { return r.UUID })
 	for _, row := range b.nb.Switches {
 		s := &Switch{
 			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
@@ -77,7 +77,7 @@ func (b *zoneBuilder) northbound() {
 	b.portGroups(acls)
 }
 
-func (b *zoneBuilder) switchPort(s *Switch, row nb.LogicalSwitchPort, dhcp map[ovsdb.UUID]nb.DHCPOptions) {
+func (b *zoneBuilder) switchPort(s *Switch, row *nb.LogicalSwitchPort, dhcp map[ovsdb.UUID]*nb.DHCPOptions) {
 	p := b.newPort(SwitchPort, string(row.UUID), row.Name)
 	p.Type = row.Type
 	p.Switch = &Ref{UUID: s.UUID, Name: s.Name}
@@ -117,11 +117,11 @@ func (b *zoneBuilder) newPort(kind, uuid, name string) *Port {
 }
 
 func (b *zoneBuilder) routersAndTheirs() {
-	ports := byID(b.nb.RouterPorts, func(r nb.LogicalRouterPort) ovsdb.UUID { return r.UUID })
-	routes := byID(b.nb.Routes, func(r nb.StaticRoute) ovsdb.UUID { return r.UUID })
-	policies := byID(b.nb.Policies, func(r nb.Policy) ovsdb.UUID { return r.UUID })
-	nats := byID(b.nb.NATs, func(r nb.NAT) ovsdb.UUID { return r.UUID })
-	gateways := byID(b.nb.Gateways, func(r nb.GatewayChassis) ovsdb.UUID { return r.UUID })
+	ports := byID(b.nb.RouterPorts, func(r *nb.LogicalRouterPort) ovsdb.UUID { return r.UUID })
+	routes := byID(b.nb.Routes, func(r *nb.StaticRoute) ovsdb.UUID { return r.UUID })
+	policies := byID(b.nb.Policies, func(r *nb.Policy) ovsdb.UUID { return r.UUID })
+	nats := byID(b.nb.NATs, func(r *nb.NAT) ovsdb.UUID { return r.UUID })
+	gateways := byID(b.nb.Gateways, func(r *nb.GatewayChassis) ovsdb.UUID { return r.UUID })
 	for _, row := range b.nb.Routers {
 		r := &Router{
 			UUID: string(row.UUID), Name: row.Name, Zone: b.zone,
@@ -152,7 +152,7 @@ func (b *zoneBuilder) routersAndTheirs() {
 	}
 }
 
-func (b *zoneBuilder) routerPort(r *Router, row nb.LogicalRouterPort, gateways map[ovsdb.UUID]nb.GatewayChassis) {
+func (b *zoneBuilder) routerPort(r *Router, row *nb.LogicalRouterPort, gateways map[ovsdb.UUID]*nb.GatewayChassis) {
 	p := b.newPort(RouterPort, string(row.UUID), row.Name)
 	p.Router = &Ref{UUID: r.UUID, Name: r.Name}
 	p.Enabled = !isFalse(row.Enabled)
@@ -193,7 +193,7 @@ func (b *zoneBuilder) haGroup(ref ovsdb.Set[ovsdb.UUID]) *Gateway {
 	return g
 }
 
-func newRoute(row nb.StaticRoute) *Route {
+func newRoute(row *nb.StaticRoute) *Route {
 	return &Route{
 		UUID: string(row.UUID), Prefix: row.IPPrefix, NextHop: row.Nexthop,
 		OutputPort: row.OutputPort.Get(),
@@ -223,7 +223,7 @@ func comparePrefixes(a, b string) int {
 	return cmp.Or(pa.Addr().Compare(pb.Addr()), cmp.Compare(pa.Bits(), pb.Bits()))
 }
 
-func newPolicy(zone string, r *Router, row nb.Policy) *Policy {
+func newPolicy(zone string, r *Router, row *nb.Policy) *Policy {
 	p := &Policy{
 		UUID: string(row.UUID), Zone: zone,
 		Name:     fmt.Sprintf("%s %d %s", r.Name, row.Priority, row.Match),
@@ -241,7 +241,7 @@ func newPolicy(zone string, r *Router, row nb.Policy) *Policy {
 	return p
 }
 
-func newNAT(zone string, r *Router, row nb.NAT, ports map[ovsdb.UUID]nb.LogicalRouterPort) *NAT {
+func newNAT(zone string, r *Router, row *nb.NAT, ports map[ovsdb.UUID]*nb.LogicalRouterPort) *NAT {
 	n := &NAT{
 		UUID: string(row.UUID), Zone: zone,
 		Name:        fmt.Sprintf("%s %s %s %s", r.Name, row.Type, row.ExternalIP, row.LogicalIP),
@@ -262,7 +262,7 @@ func newNAT(zone string, r *Router, row nb.NAT, ports map[ovsdb.UUID]nb.LogicalR
 	return n
 }
 
-func (b *zoneBuilder) portGroups(acls map[ovsdb.UUID]nb.ACL) {
+func (b *zoneBuilder) portGroups(acls map[ovsdb.UUID]*nb.ACL) {
 	names := map[ovsdb.UUID]*Port{}
 	for _, p := range b.ports {
 		names[ovsdb.UUID(p.UUID)] = p
@@ -288,7 +288,7 @@ func (b *zoneBuilder) portGroups(acls map[ovsdb.UUID]nb.ACL) {
 }
 
 // aclsOf returns the ACLs of a switch or a port group, which is held for an owner.
-func aclsOf(ids []ovsdb.UUID, rows map[ovsdb.UUID]nb.ACL, holder decode.Holder, owner decode.Owner) []*ACL {
+func aclsOf(ids []ovsdb.UUID, rows map[ovsdb.UUID]*nb.ACL, holder decode.Holder, owner decode.Owner) []*ACL {
 	out := []*ACL{}
 	for row := range those(ids, rows) {
 		out = append(out, &ACL{
@@ -311,7 +311,7 @@ func aclsOf(ids []ovsdb.UUID, rows map[ovsdb.UUID]nb.ACL, holder decode.Holder, 
 }
 
 // qosOf returns the QoS rules of a switch.
-func qosOf(ids []ovsdb.UUID, rows map[ovsdb.UUID]nb.QoS) []*QoS {
+func qosOf(ids []ovsdb.UUID, rows map[ovsdb.UUID]*nb.QoS) []*QoS {
 	var out []*QoS
 	for row := range those(ids, rows) {
 		out = append(out, &QoS{
@@ -329,7 +329,7 @@ func qosOf(ids []ovsdb.UUID, rows map[ovsdb.UUID]nb.QoS) []*QoS {
 	return out
 }
 
-func dhcpOf(ref ovsdb.Set[ovsdb.UUID], rows map[ovsdb.UUID]nb.DHCPOptions) *DHCP {
+func dhcpOf(ref ovsdb.Set[ovsdb.UUID], rows map[ovsdb.UUID]*nb.DHCPOptions) *DHCP {
 	row, ok := rows[ref.Get()]
 	if !ok {
 		return nil
@@ -337,10 +337,10 @@ func dhcpOf(ref ovsdb.Set[ovsdb.UUID], rows map[ovsdb.UUID]nb.DHCPOptions) *DHCP
 	return &DHCP{UUID: string(row.UUID), CIDR: row.Cidr, Options: secret.Map(row.Options)}
 }
 
-func byID[T any](rows []T, id func(T) ovsdb.UUID) map[ovsdb.UUID]T {
-	m := make(map[ovsdb.UUID]T, len(rows))
-	for _, r := range rows {
-		m[id(r)] = r
+func byID[T any](rows []T, id func(*T) ovsdb.UUID) map[ovsdb.UUID]*T {
+	m := make(map[ovsdb.UUID]*T, len(rows))
+	for i := range rows {
+		m[id(&rows[i])] = &rows[i]
 	}
 	return m
 }

@@ -151,10 +151,10 @@ type nodeBuilder struct {
 
 func (b *nodeBuilder) bridges() []*Bridge {
 	var all []*Bridge
-	ports := byID(b.vs.Ports, func(r vswitch.Port) ovsdb.UUID { return r.UUID })
-	interfaces := byID(b.vs.Interfaces, func(r vswitch.Interface) ovsdb.UUID { return r.UUID })
-	controllers := byID(b.vs.Controllers, func(r vswitch.Controller) ovsdb.UUID { return r.UUID })
-	mirrors := byID(b.vs.Mirrors, func(r vswitch.Mirror) ovsdb.UUID { return r.UUID })
+	ports := byID(b.vs.Ports, func(r *vswitch.Port) ovsdb.UUID { return r.UUID })
+	interfaces := byID(b.vs.Interfaces, func(r *vswitch.Interface) ovsdb.UUID { return r.UUID })
+	controllers := byID(b.vs.Controllers, func(r *vswitch.Controller) ovsdb.UUID { return r.UUID })
+	mirrors := byID(b.vs.Mirrors, func(r *vswitch.Mirror) ovsdb.UUID { return r.UUID })
 	for _, row := range b.vs.Bridges {
 		br := &Bridge{
 			UUID: string(row.UUID), Name: row.Name, Node: b.node.Name,
@@ -195,7 +195,7 @@ func (b *nodeBuilder) bridges() []*Bridge {
 }
 
 // mirrorTo notes a mirror at the port that it sends to.
-func (br *Bridge) mirrorTo(m vswitch.Mirror) {
+func (br *Bridge) mirrorTo(m *vswitch.Mirror) {
 	for _, p := range br.Ports {
 		if m.OutputPort.Has(ovsdb.UUID(p.UUID)) {
 			p.Mirror = cmp.Or(m.Name, string(m.UUID))
@@ -203,7 +203,7 @@ func (br *Bridge) mirrorTo(m vswitch.Mirror) {
 	}
 }
 
-func (b *nodeBuilder) bridgePort(br *Bridge, row vswitch.Port, interfaces map[ovsdb.UUID]vswitch.Interface) *BridgePort {
+func (b *nodeBuilder) bridgePort(br *Bridge, row *vswitch.Port, interfaces map[ovsdb.UUID]*vswitch.Interface) *BridgePort {
 	p := &BridgePort{
 		UUID: string(row.UUID), Name: row.Name,
 		Tag: row.Tag.Get(), Trunks: append([]int{}, row.Trunks...),
@@ -229,7 +229,7 @@ func (b *nodeBuilder) bridgePort(br *Bridge, row vswitch.Port, interfaces map[ov
 	return p
 }
 
-func newInterface(row vswitch.Interface) *Interface {
+func newInterface(row *vswitch.Interface) *Interface {
 	return &Interface{
 		UUID: string(row.UUID), Name: row.Name, Type: row.Type,
 		OFPort: row.OFPort.Get(),

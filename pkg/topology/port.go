@@ -114,8 +114,9 @@ func addUnique(s []string, v string) []string {
 
 // parseAddr parses an address, with or without a prefix length.
 func parseAddr(word string) (netip.Addr, bool) {
-	if prefix, err := netip.ParsePrefix(word); err == nil {
-		return prefix.Addr(), true
+	if strings.Contains(word, "/") {
+		prefix, err := netip.ParsePrefix(word)
+		return prefix.Addr(), err == nil
 	}
 	a, err := netip.ParseAddr(word)
 	return a, err == nil && a.Zone() == ""

@@ -25,9 +25,10 @@ func (b *zoneBuilder) southbound() {
 
 // addChassis adds the zone's Chassis rows and returns their names.
 func (b *zoneBuilder) addChassis() map[ovsdb.UUID]string {
-	encaps := byID(b.sb.Encaps, func(r sb.Encap) ovsdb.UUID { return r.UUID })
+	encaps := byID(b.sb.Encaps, func(r *sb.Encap) ovsdb.UUID { return r.UUID })
 	chassisName := map[ovsdb.UUID]string{}
-	for _, row := range b.sb.Chassis {
+	for i := range b.sb.Chassis {
+		row := &b.sb.Chassis[i]
 		chassisName[row.UUID] = row.Name
 		c := &Chassis{
 			UUID: string(row.UUID), Name: row.Name, Hostname: row.Hostname, Zone: b.zone,
@@ -64,7 +65,7 @@ func (b *zoneBuilder) mergeChassis(c *Chassis) {
 }
 
 // config returns other_config, which holds a chassis' capabilities since 20.09; before, external_ids did.
-func config(row sb.Chassis) map[string]string {
+func config(row *sb.Chassis) map[string]string {
 	if len(row.OtherConfig) == 0 {
 		return row.ExternalIDs
 	}
@@ -107,7 +108,8 @@ func (b *zoneBuilder) chassisCalled(text string) string {
 }
 
 func (b *zoneBuilder) datapathBindings() {
-	for _, row := range b.sb.Datapaths {
+	for i := range b.sb.Datapaths {
+		row := &b.sb.Datapaths[i]
 		uuid, isRouter := datapathOwner(row)
 		name := row.ExternalIDs["name"]
 		if isRouter {
@@ -142,7 +144,7 @@ func (b *zoneBuilder) datapathBindings() {
 }
 
 // datapathOwner returns the UUID of the Northbound row that a datapath was made from, else the datapath's own.
-func datapathOwner(row sb.DatapathBinding) (uuid ovsdb.UUID, isRouter bool) {
+func datapathOwner(row *sb.DatapathBinding) (uuid ovsdb.UUID, isRouter bool) {
 	if id := row.ExternalIDs["logical-router"]; id != "" {
 		return ovsdb.UUID(id), true
 	}
@@ -157,7 +159,8 @@ func datapathOwner(row sb.DatapathBinding) (uuid ovsdb.UUID, isRouter bool) {
 }
 
 func (b *zoneBuilder) portBindings(chassis map[ovsdb.UUID]string) {
-	for _, row := range b.sb.Ports {
+	for i := range b.sb.Ports {
+		row := &b.sb.Ports[i]
 		p := b.ports[row.LogicalPort]
 		if p == nil {
 			p = b.portFromBinding(row)
@@ -192,7 +195,7 @@ func (b *zoneBuilder) portBindings(chassis map[ovsdb.UUID]string) {
 
 // portFromBinding returns the port of a Port_Binding without a Northbound port: a chassisredirect port, or any port
 // if no Northbound was read.
-func (b *zoneBuilder) portFromBinding(row sb.PortBinding) *Port {
+func (b *zoneBuilder) portFromBinding(row *sb.PortBinding) *Port {
 	kind := SwitchPort
 	r := b.routerOf[row.Datapath]
 	if r != nil {
@@ -226,7 +229,7 @@ func (b *zoneBuilder) portFromBinding(row sb.PortBinding) *Port {
 }
 
 // bindingNetworks parses Port_Binding.mac of a router port: its MAC, then its networks.
-func (b *zoneBuilder) bindingNetworks(p *Port, row sb.PortBinding) {
+func (b *zoneBuilder) bindingNetworks(p *Port, row *sb.PortBinding) {
 	for _, entry := range row.MAC {
 		for word := range strings.FieldsSeq(entry) {
 			switch {
@@ -240,7 +243,7 @@ func (b *zoneBuilder) bindingNetworks(p *Port, row sb.PortBinding) {
 }
 
 // bindingGateway returns the Gateway as in the Southbound.
-func (b *zoneBuilder) bindingGateway(row sb.PortBinding, chassis map[ovsdb.UUID]string) *Gateway {
+func (b *zoneBuilder) bindingGateway(row *sb.PortBinding, chassis map[ovsdb.UUID]string) *Gateway {
 	g := &Gateway{}
 	for _, group := range b.sb.HAGroups {
 		if !row.HAChassisGroup.Has(group.UUID) {
