@@ -95,7 +95,7 @@ func (o *topologyOptions) run(ctx context.Context, names []string) (err error) {
 	if o.drawn && format != render.TopologyFormats[0] {
 		return usageError{fmt.Errorf("--map draws in characters and -o %s is another format: give one of the two", format)}
 	}
-	c, g, err := o.read(ctx)
+	c, g, err := o.read(ctx, format == "tree" && len(names) == 0)
 	if err != nil {
 		return err
 	}
@@ -143,15 +143,21 @@ func (o *topologyOptions) printMap(t *topology.Topology) error {
 	return nil
 }
 
-// read opens the deployment and reads all of it.
-func (o *topologyOptions) read(ctx context.Context) (*cluster.Cluster, *topology.Graph, error) {
+// read opens the deployment and reads all of it, in brief what the tree of a whole topology shows.
+func (o *topologyOptions) read(ctx context.Context, brief bool) (*cluster.Cluster, *topology.Graph, error) {
 	defer o.patience(ctx)()
 	c, err := o.openDatabases(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	c.Gather(ctx)
-	g, err := topology.Load(ctx, c)
+	load := topology.Load
+	if brief {
+		load = func(ctx context.Context, s topology.Source) (*topology.Graph, error) {
+			return topology.LoadBrief(ctx, s, render.FewServices)
+		}
+	}
+	g, err := load(ctx, c)
 	if err = cmp.Or(ctx.Err(), err); err != nil {
 		_ = c.Close()
 		return nil, nil, unknownError{err}

@@ -37,29 +37,34 @@ type LogicalSwitchContents struct {
 type LogicalSwitchPort struct {
 	LogicalSwitchPortBrief
 	HAChassisGroup ovsdb.Set[ovsdb.UUID] `ovsdb:"ha_chassis_group,sparse"` // HA_Chassis_Group
-	HealthChecks   ovsdb.Set[ovsdb.UUID] `ovsdb:"health_checks"`           // Logical_Switch_Port_Health_Check
+	HealthChecks   ovsdb.Set[ovsdb.UUID] `ovsdb:"health_checks,sparse"`    // Logical_Switch_Port_Health_Check
 	MirrorRules    ovsdb.Set[ovsdb.UUID] `ovsdb:"mirror_rules,sparse"`     // Mirror
-	Tag            ovsdb.Set[int]        `ovsdb:"tag"`
-	TagRequest     ovsdb.Set[int]        `ovsdb:"tag_request"`
+	TagRequest     ovsdb.Set[int]        `ovsdb:"tag_request,sparse"`
 }
 
 // LogicalSwitchPortBrief is a row of Logical_Switch_Port with the columns that checks and repairs use.
 type LogicalSwitchPortBrief struct {
-	UUID             ovsdb.UUID            `ovsdb:"_uuid"`
-	Name             string                `ovsdb:"name"`
-	Type             string                `ovsdb:"type"`                  // empty for a VM or pod
-	Addresses        ovsdb.Set[string]     `ovsdb:"addresses"`             // "MAC IP…", unknown, dynamic or router
-	DHCPv4Options    ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv4_options,sparse"` // DHCP_Options
-	DHCPv6Options    ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv6_options,sparse"` // DHCP_Options
-	DynamicAddresses ovsdb.Set[string]     `ovsdb:"dynamic_addresses,sparse"`
-	Enabled          ovsdb.Set[bool]       `ovsdb:"enabled,sparse"`     // absent means enabled
-	ParentName       ovsdb.Set[string]     `ovsdb:"parent_name,sparse"` // parent of a nested port
-	Peer             ovsdb.Set[string]     `ovsdb:"peer,sparse"`        // newer than OVN 23.03
-	PortSecurity     ovsdb.Set[string]     `ovsdb:"port_security"`
-	Tag              ovsdb.Set[int]        `ovsdb:"tag,sparse"` // VLAN, of a localnet port and of nested ports
-	Up               ovsdb.Set[bool]       `ovsdb:"up"`         // absent until northd has seen the port
-	Options          map[string]string     `ovsdb:"options"`
-	ExternalIDs      map[string]string     `ovsdb:"external_ids"`
+	LogicalSwitchPortBare
+	DHCPv4Options ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv4_options,sparse"` // DHCP_Options
+	DHCPv6Options ovsdb.Set[ovsdb.UUID] `ovsdb:"dhcpv6_options,sparse"` // DHCP_Options
+	PortSecurity  ovsdb.Set[string]     `ovsdb:"port_security"`
+}
+
+// LogicalSwitchPortBare is a row of Logical_Switch_Port without what it hands out and holds its packets to: for
+// topology, to list it.
+type LogicalSwitchPortBare struct {
+	UUID             ovsdb.UUID        `ovsdb:"_uuid"`
+	Name             string            `ovsdb:"name"`
+	Type             string            `ovsdb:"type"`      // empty for a VM or pod
+	Addresses        ovsdb.Set[string] `ovsdb:"addresses"` // "MAC IP…", unknown, dynamic or router
+	DynamicAddresses ovsdb.Set[string] `ovsdb:"dynamic_addresses,sparse"`
+	Enabled          ovsdb.Set[bool]   `ovsdb:"enabled,sparse"`     // absent means enabled
+	ParentName       ovsdb.Set[string] `ovsdb:"parent_name,sparse"` // parent of a nested port
+	Peer             ovsdb.Set[string] `ovsdb:"peer,sparse"`        // newer than OVN 23.03
+	Tag              ovsdb.Set[int]    `ovsdb:"tag,sparse"`         // VLAN, of a localnet port and of nested ports
+	Up               ovsdb.Set[bool]   `ovsdb:"up"`                 // absent until northd has seen the port
+	Options          map[string]string `ovsdb:"options"`
+	ExternalIDs      map[string]string `ovsdb:"external_ids"`
 }
 
 // ForwardingGroup is a row of Forwarding_Group, ovn-nb(5): ports that share one address.

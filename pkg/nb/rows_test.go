@@ -21,7 +21,7 @@ var rows = []ovsdb.Row{
 }
 
 var projections = []ovsdb.Row{
-	nb.ACLBrief{}, nb.LogicalSwitchPortBrief{}, nb.LogicalSwitchBare{}, nb.LogicalSwitchContents{}, nb.LogicalRouterBare{},
+	nb.ACLBrief{}, nb.LogicalSwitchPortBrief{}, nb.LogicalSwitchPortBare{}, nb.LoadBalancerName{}, nb.LoadBalancerOwner{}, nb.LoadBalancerVIPs{}, nb.LogicalSwitchBare{}, nb.LogicalSwitchContents{}, nb.LogicalRouterBare{},
 	nb.LogicalRouterContents{}, nb.PortGroupContents{}, nb.GlobalName{},
 }
 

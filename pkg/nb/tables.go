@@ -16,6 +16,9 @@ func (GatewayChassis) Table() string          { return "Gateway_Chassis" }
 func (HAChassis) Table() string               { return "HA_Chassis" }
 func (HAChassisGroup) Table() string          { return "HA_Chassis_Group" }
 func (LoadBalancer) Table() string            { return "Load_Balancer" }
+func (LoadBalancerName) Table() string        { return "Load_Balancer" }
+func (LoadBalancerOwner) Table() string       { return "Load_Balancer" }
+func (LoadBalancerVIPs) Table() string        { return "Load_Balancer" }
 func (LoadBalancerGroup) Table() string       { return "Load_Balancer_Group" }
 func (LoadBalancerHealthCheck) Table() string { return "Load_Balancer_Health_Check" }
 func (LogicalRouterContents) Table() string   { return "Logical_Router" }
@@ -24,7 +27,7 @@ func (LogicalRouterPort) Table() string       { return "Logical_Router_Port" }
 func (StaticRoute) Table() string             { return "Logical_Router_Static_Route" }
 func (LogicalSwitchBare) Table() string       { return "Logical_Switch" }
 func (LogicalSwitchContents) Table() string   { return "Logical_Switch" }
-func (LogicalSwitchPortBrief) Table() string  { return "Logical_Switch_Port" }
+func (LogicalSwitchPortBare) Table() string   { return "Logical_Switch_Port" }
 func (Meter) Table() string                   { return "Meter" }
 func (MeterBand) Table() string               { return "Meter_Band" }
 func (Mirror) Table() string                  { return "Mirror" }

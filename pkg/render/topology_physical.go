@@ -40,7 +40,7 @@ func (t *topologyText) balancers() []*Tree {
 	var out []*Tree
 	services := t.services()
 	for i, s := range services {
-		if i == fewBalancers {
+		if i == FewServices {
 			out = append(out, Branch(Text(fmt.Sprintf("%d more: -o wide lists all", len(services)-i))))
 			break
 		}

@@ -9,13 +9,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
+// FewServices is how many services the tree of a whole topology lists with their addresses.
+const FewServices = 24
+
 // How many of each are listed; the rest is only counted.
 const (
-	fewRules     = 4  // NAT rules and policies of a router
-	fewBalancers = 24 // services
-	fewVIPs      = 12 // per service
-	fewBackends  = 4  // per virtual address
-	fewTunnels   = 8  // per chassis
+	fewRules    = 4  // NAT rules and policies of a router
+	fewVIPs     = 12 // per service
+	fewBackends = 4  // per virtual address
+	fewTunnels  = 8  // per chassis
 )
 
 // tree writes the topology for operators: what there is and what is wrong, then the logical network, then the nodes.

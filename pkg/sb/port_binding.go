@@ -37,16 +37,21 @@ type PortBindingPlace struct {
 // PortBindingWorkload is a row of Port_Binding of a pod or VM with what only the Southbound knows of it.
 // topology reads nothing else: there are tens of thousands, and each column of each costs the server time.
 type PortBindingWorkload struct {
-	UUID                       ovsdb.UUID            `ovsdb:"_uuid"`
-	LogicalPort                string                `ovsdb:"logical_port"`
-	Datapath                   ovsdb.UUID            `ovsdb:"datapath"`                            // Datapath_Binding
+	UUID ovsdb.UUID `ovsdb:"_uuid"`
+	PortBindingHome
 	TunnelKey                  int                   `ovsdb:"tunnel_key"`                          // 1 to 32767
-	Chassis                    ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`                             // Chassis that holds the port
 	AdditionalChassis          ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_chassis,sparse"`           // Chassis
 	RequestedChassis           ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_chassis"`                   // Chassis
 	RequestedAdditionalChassis ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_additional_chassis,sparse"` // Chassis
 	MAC                        ovsdb.Set[string]     `ovsdb:"mac"`                                 // "MAC IP…"
-	Up                         ovsdb.Set[bool]       `ovsdb:"up"`                                  // absent if the chassis cannot tell
+}
+
+// PortBindingHome is a row of Port_Binding of a pod or VM with which chassis holds it: for topology, to list it.
+type PortBindingHome struct {
+	LogicalPort string                `ovsdb:"logical_port"`
+	Datapath    ovsdb.UUID            `ovsdb:"datapath"` // Datapath_Binding
+	Chassis     ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`  // Chassis that holds the port
+	Up          ovsdb.Set[bool]       `ovsdb:"up"`       // absent if the chassis cannot tell
 }
 
 // PortBindingNames is a row of Port_Binding with the few columns that decode makes names of: all would take

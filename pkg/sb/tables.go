@@ -36,7 +36,7 @@ func (MulticastGroup) Table() string       { return "Multicast_Group" }
 func (PortBindingNames) Table() string     { return "Port_Binding" }
 func (PortBindingResidence) Table() string { return "Port_Binding" }
 func (PortBindingPlace) Table() string     { return "Port_Binding" }
-func (PortBindingWorkload) Table() string  { return "Port_Binding" }
+func (PortBindingHome) Table() string      { return "Port_Binding" }
 func (PortGroupName) Table() string        { return "Port_Group" }
 func (RBACPermission) Table() string       { return "RBAC_Permission" }
 func (RBACRole) Table() string             { return "RBAC_Role" }

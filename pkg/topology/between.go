@@ -72,7 +72,7 @@ func readPlain(ctx context.Context, name string, north, south ovsdb.Reader) (zon
 	if north == nil {
 		return readZone(ctx, name, north, south)
 	}
-	return readSplit(ctx, name, south, func() (*nbTables, error) {
+	return readSplit(ctx, name, south, readBindings, func() (*nbTables, error) {
 		t := new(nbTables)
 		var switches []nb.LogicalSwitchBare
 		var routers []nb.LogicalRouterBare
@@ -94,7 +94,7 @@ func readParts(ctx context.Context, name string, north, south ovsdb.Reader) (zon
 	if north == nil {
 		return readZone(ctx, name, north, south)
 	}
-	return readSplit(ctx, name, south, func() (*nbTables, error) {
+	return readSplit(ctx, name, south, readBindings, func() (*nbTables, error) {
 		t := new(nbTables)
 		if err := apart(ctx, north, []*ovsdb.Query{{Rows: &t.Switches}, {Rows: &t.Routers}}); err != nil {
 			return nil, err
@@ -147,12 +147,12 @@ func apart(ctx context.Context, r ovsdb.Reader, requests ...[]*ovsdb.Query) erro
 }
 
 // readSplit reads both databases of a zone concurrently.
-func readSplit(ctx context.Context, name string, south ovsdb.Reader, north func() (*nbTables, error)) (zoneData, []error) {
+func readSplit(ctx context.Context, name string, south ovsdb.Reader, bindings func(context.Context, ovsdb.Reader) (*sbTables, error), north func() (*nbTables, error)) (zoneData, []error) {
 	z := zoneData{name: name}
 	var northErr, southErr error
 	var wg sync.WaitGroup
 	wg.Go(func() { z.nb, northErr = north() })
-	wg.Go(func() { z.sb, southErr = readBindings(ctx, south) })
+	wg.Go(func() { z.sb, southErr = bindings(ctx, south) })
 	wg.Wait()
 	var servicesErr error
 	if northErr != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/internal/lab/scale"
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb/ovsdbtest"
+	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
@@ -31,6 +32,13 @@ func TestLoadBetween(t *testing.T) {
 	whole, err := topology.Load(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
+	}
+	brief, err := topology.LoadBrief(t.Context(), c, render.FewServices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(treeOf(t, whole), treeOf(t, brief)); diff != "" { // of a load balancer only the owner names the service
+		t.Errorf("-whole +brief:\n%s", diff)
 	}
 	name, other := pod.Namespace+"/"+pod.Name, d.Pod(2, 0).Namespace+"/"+d.Pod(2, 0).Name
 	tests := []struct {

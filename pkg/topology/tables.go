@@ -108,19 +108,23 @@ func readSouthbound(ctx context.Context, r ovsdb.Reader, beside bool) (*sbTables
 	}
 	t := new(sbTables)
 	var workloads []sb.PortBindingWorkload
-	err := r.Select(ctx,
-		&ovsdb.Query{Rows: &t.Chassis}, &ovsdb.Query{Rows: &t.Encaps}, &ovsdb.Query{Rows: &t.Datapaths},
-		&ovsdb.Query{Rows: &t.HAGroups}, &ovsdb.Query{Rows: &t.HAChassis}, &ovsdb.Query{Rows: &t.Gateways},
-		&ovsdb.Query{Rows: &t.Ports, Where: []ovsdb.Condition{ovsdb.Where("type", "!=", "")}},
-		&ovsdb.Query{Rows: &workloads, Where: []ovsdb.Condition{ovsdb.Where("type", "==", "")}},
-	)
-	if err != nil {
+	if err := t.read(ctx, r, &workloads); err != nil {
 		return nil, err
 	}
 	for _, w := range workloads {
 		t.Ports = append(t.Ports, sb.PortBinding{PortBindingBrief: sb.PortBindingBrief{PortBindingWorkload: w}})
 	}
 	return t, nil
+}
+
+// read reads all, but of the ports of pods and VMs, which are most, only what workloads has.
+func (t *sbTables) read(ctx context.Context, r ovsdb.Reader, workloads any) error {
+	return r.Select(ctx,
+		&ovsdb.Query{Rows: &t.Chassis}, &ovsdb.Query{Rows: &t.Encaps}, &ovsdb.Query{Rows: &t.Datapaths},
+		&ovsdb.Query{Rows: &t.HAGroups}, &ovsdb.Query{Rows: &t.HAChassis}, &ovsdb.Query{Rows: &t.Gateways},
+		&ovsdb.Query{Rows: &t.Ports, Where: []ovsdb.Condition{ovsdb.Where("type", "!=", "")}},
+		&ovsdb.Query{Rows: workloads, Where: []ovsdb.Condition{ovsdb.Where("type", "==", "")}},
+	)
 }
 
 // readers bounds concurrent database reads.

@@ -1,0 +1,122 @@
+package topology
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ovnctl/ovnctl/pkg/nb"
+	"github.com/ovnctl/ovnctl/pkg/ovsdb"
+	"github.com/ovnctl/ovnctl/pkg/sb"
+)
+
+// LoadBrief is Load for a list of what there is. Of the load balancers it reads what they are called; of the first services,
+// as they are sorted, the addresses too. It reads no more of an ACL than that it exists, and nothing of QoS, DHCP and port security. The
+// Graph cannot resolve names.
+func LoadBrief(ctx context.Context, s Source, services int) (*Graph, error) {
+	return load(ctx, s, func(ctx context.Context, name string, north, south ovsdb.Reader) (zoneData, []error) {
+		if north == nil {
+			return readZone(ctx, name, north, south)
+		}
+		return readSplit(ctx, name, south, readHomes, func() (*nbTables, error) {
+			t := new(nbTables)
+			var beside errgroup.Group // while one reply is read, the server works on the next
+			beside.Go(func() error { return t.readBrief(ctx, north) })
+			err := t.readServices(ctx, north, services)
+			if err = cmp.Or(err, beside.Wait()); err != nil {
+				return nil, err
+			}
+			return t, nil
+		})
+	}, false)
+}
+
+// readBrief reads all but load balancers.
+func (t *nbTables) readBrief(ctx context.Context, north ovsdb.Reader) error {
+	var ports []nb.LogicalSwitchPortBare
+	var groups []nb.PortGroupContents
+	var acls []ovsdb.Key[nb.ACL]
+	err := north.Select(ctx,
+		&ovsdb.Query{Rows: &t.Switches}, &ovsdb.Query{Rows: &ports}, &ovsdb.Query{Rows: &t.Routers}, &ovsdb.Query{Rows: &t.RouterPorts},
+		&ovsdb.Query{Rows: &t.NATs}, &ovsdb.Query{Rows: &t.Routes}, &ovsdb.Query{Rows: &t.Policies}, &ovsdb.Query{Rows: &groups},
+		&ovsdb.Query{Rows: &t.Gateways}, &ovsdb.Query{Rows: &t.HAGroups}, &ovsdb.Query{Rows: &t.HAChassis}, &ovsdb.Query{Rows: &acls})
+	t.SwitchPorts = make([]nb.LogicalSwitchPort, len(ports))
+	for i, p := range ports {
+		t.SwitchPorts[i].LogicalSwitchPortBare = p
+	}
+	for _, g := range groups {
+		t.PortGroups = append(t.PortGroups, nb.PortGroup{PortGroupContents: g})
+	}
+	for _, a := range acls {
+		t.ACLs = append(t.ACLs, nb.ACL{ACLBrief: nb.ACLBrief{UUID: a.UUID}})
+	}
+	return err
+}
+
+// readServices reads the names of the load balancers, and all of those of the first services.
+func (t *nbTables) readServices(ctx context.Context, north ovsdb.Reader, services int) error {
+	var all []nb.LoadBalancerName
+	if err := north.Select(ctx, &ovsdb.Query{Rows: &all}, &ovsdb.Query{Rows: &t.Groups}); err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b nb.LoadBalancerName) int {
+		return compareNamed("", a.Name, string(a.UUID), "", b.Name, string(b.UUID))
+	})
+	ids := map[ovsdb.UUID]map[string]string{}
+	if slices.ContainsFunc(all, func(lb nb.LoadBalancerName) bool { return serviceOf(lb.Name, nil) == "" }) {
+		var owners []nb.LoadBalancerOwner
+		if err := north.Select(ctx, &ovsdb.Query{Rows: &owners}); err != nil {
+			return err
+		}
+		for _, o := range owners {
+			ids[o.UUID] = o.ExternalIDs
+		}
+	}
+	t.LoadBalancers = make([]nb.LoadBalancer, len(all))
+	var first []*ovsdb.Query
+	var whose []int
+	seen := map[string]bool{}
+	for i, lb := range all {
+		t.LoadBalancers[i].LoadBalancerName, t.LoadBalancers[i].ExternalIDs = lb, ids[lb.UUID]
+		service := serviceOf(lb.Name, ids[lb.UUID])
+		if service == "" {
+			service = " " + lb.Name // no service has a space
+		}
+		if !seen[service] && len(seen) == services {
+			continue
+		}
+		seen[service] = true
+		whose = append(whose, i)
+		first = append(first, &ovsdb.Query{Rows: new([]nb.LoadBalancerVIPs), Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", lb.UUID)}})
+	}
+	if len(first) == 0 {
+		return nil
+	}
+	err := north.Select(ctx, first...)
+	for i, q := range first {
+		for _, v := range *q.Rows.(*[]nb.LoadBalancerVIPs) {
+			t.LoadBalancers[whose[i]].LoadBalancerVIPs = v
+		}
+	}
+	return err
+}
+
+// readHomes reads the tables of a Southbound beside a Northbound, of the ports of pods and VMs only where they are.
+func readHomes(ctx context.Context, r ovsdb.Reader) (*sbTables, error) {
+	if r == nil {
+		return nil, nil
+	}
+	t := new(sbTables)
+	var homes []sb.PortBindingHome
+	if err := t.read(ctx, r, &homes); err != nil {
+		return nil, err
+	}
+	named := len(t.Ports)
+	t.Ports = append(t.Ports, make([]sb.PortBinding, len(homes))...)
+	for i, h := range homes {
+		t.Ports[named+i].PortBindingHome = h
+	}
+	return t, nil
+}

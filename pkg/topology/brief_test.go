@@ -1,0 +1,80 @@
+//go:build lab
+
+package topology_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/ovnctl/ovnctl/internal/lab"
+	"github.com/ovnctl/ovnctl/internal/lab/labtest"
+	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/node"
+	"github.com/ovnctl/ovnctl/pkg/render"
+	"github.com/ovnctl/ovnctl/pkg/topology"
+)
+
+// TestBrief holds the tree of what is read in brief against that of all.
+func TestBrief(t *testing.T) {
+	for name, wanted := range lab.Topologies() {
+		if !wanted.OVN {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			l := labtest.Shared(t, wanted)
+			c, err := cluster.Open(t.Context(), cluster.Config{
+				NB: l.NB(), SB: l.SB(), Way: node.Prefix(filepath.Join(l.Dir, "enter") + " {hostname}"), Timeout: 20 * time.Second,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			c.Gather(t.Context())
+			whole, err := topology.Load(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			brief, err := topology.LoadBrief(t.Context(), c, render.FewServices)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := gocmp.Diff(treeOf(t, whole), treeOf(t, brief)); diff != "" {
+				t.Errorf("-whole +brief:\n%s", diff)
+			}
+			one, err := topology.LoadBrief(t.Context(), c, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := ""
+			for i, lb := range whole.LoadBalancers {
+				called := lb.Service
+				if called == "" {
+					called = lb.Name
+				}
+				if i == 0 {
+					first = called
+				}
+				vips := lb.VIPs
+				if called != first {
+					vips = []*topology.VIP{}
+				}
+				if diff := gocmp.Diff(vips, one.LoadBalancers[i].VIPs); diff != "" || one.LoadBalancers[i].Name != lb.Name {
+					t.Errorf("%s, of which the first alone is read: %s", lb.Name, diff)
+				}
+			}
+		})
+	}
+}
+
+func treeOf(t *testing.T, g *topology.Graph) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := render.Topology(&b, render.Style{}, "tree", &topology.Document{Topology: g.Topology}, render.TopologyView{Notes: g.Notes, Labels: g.Labels()}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
