@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // A span of a text is a secret. with is what to write instead.
@@ -65,6 +66,20 @@ func marked(text []byte) int {
 		}
 	}
 	return 0
+}
+
+// holdsMark reports whether a mark may be anywhere in text.
+func holdsMark(text string) bool {
+	begins := beginsMark()
+	for i := 0; i+1 < len(text); i++ {
+		if text[i] >= utf8.RuneSelf { // it may have a small letter of a mark
+			return true
+		}
+		if begins[int(text[i])<<8|int(text[i+1])] && marked([]byte(text[i:])) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func inName(c byte) bool {

@@ -62,6 +62,9 @@ func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 // hides reports whether a value is hidden because of its name.
 func hides(key, v string) bool {
+	if !holdsMark(key) {
+		return false // as nearly all
+	}
 	return Key(key) || v != "" && containsAny(strings.ToLower(key), paths) && !isPath(v)
 }
 

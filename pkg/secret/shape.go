@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
@@ -31,17 +32,40 @@ const (
 	mostNested = 3
 )
 
+// beginsShape says which two bytes may begin one of starts or schemes.
+var beginsShape = sync.OnceValue(func() *[1 << 16]bool {
+	begin := new([1 << 16]bool)
+	for _, s := range slices.Concat(starts, schemes) {
+		begin[int(s[0])<<8|int(s[1])] = true
+	}
+	return begin
+})
+
+// begun reports whether one of starts, and one of schemes, is in text.
+func begun(text []byte) (start, scheme bool) {
+	begins := beginsShape()
+	for i := 0; i+1 < len(text) && !(start && scheme); i++ {
+		if !begins[int(text[i])<<8|int(text[i+1])] {
+			continue
+		}
+		here := func(s string) bool { return bytes.HasPrefix(text[i:], []byte(s)) }
+		start = start || slices.ContainsFunc(starts, here)
+		scheme = scheme || slices.ContainsFunc(schemes, here)
+	}
+	return start, scheme
+}
+
 // shaped finds what is a secret by its form: known ones, tokens after their scheme, base64 of a text with secrets, and random
 // strings.
 func shaped(text []byte, nested int) []span {
 	var found []span
-	has := func(s string) bool { return bytes.Contains(text, []byte(s)) }
-	if slices.ContainsFunc(starts, has) {
+	start, named := begun(text)
+	if start {
 		for _, at := range shapes.Get().FindAllIndex(text, -1) {
 			found = append(found, span{at[0], at[1], Hidden})
 		}
 	}
-	if slices.ContainsFunc(schemes, has) {
+	if named {
 		for _, at := range scheme.Get().FindAllSubmatchIndex(text, -1) {
 			if token := text[at[2]:at[3]]; mixed(token) {
 				found = append(found, span{at[2], at[3], Hidden})
