@@ -1,6 +1,7 @@
 package ovsdb
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"reflect"
@@ -39,34 +40,52 @@ func (s *scanner) uuid() (UUID, error) {
 		return "", s.fail(`["uuid", …]`)
 	}
 	start := s.i
-	text, err := s.str()
+	raw, escaped, err := s.rawString()
+	if escaped {
+		s.i = start
+		var text string
+		text, err = s.str()
+		raw = []byte(text)
+	}
 	if err != nil {
 		return "", err
 	}
-	if !validUUID(text) {
+	valid, capital := isUUID(raw)
+	if !valid {
 		s.i = start
 		return "", s.fail("a UUID")
 	}
-	return UUID(strings.ToLower(text)), s.closeTag()
+	if capital {
+		raw = bytes.ToLower(raw)
+	}
+	return UUID(s.seen.text(raw)), s.closeTag()
 }
 
 func validUUID(text string) bool {
-	if len(text) != 36 {
-		return false
+	valid, _ := isUUID(text)
+	return valid
+}
+
+// isUUID reports whether text is a UUID, and whether some of its digits are capitals.
+func isUUID[T string | []byte](text T) (valid, capital bool) {
+	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
+		return false, false
 	}
-	for i, c := range []byte(text) {
-		switch i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
-		default:
-			if (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
-				return false
-			}
+	all, wrong := byte(0), 0
+	for i := range len(text) {
+		kind := hexDigit[text[i]]
+		all |= kind
+		if kind == 0 {
+			wrong++
 		}
 	}
-	return true
+	return wrong == 4, all&2 != 0
+}
+
+// hexDigit is 1 for the digits of a number to the base of 16, 2 for its capitals.
+var hexDigit = [256]byte{
+	'0': 1, '1': 1, '2': 1, '3': 1, '4': 1, '5': 1, '6': 1, '7': 1, '8': 1, '9': 1,
+	'a': 1, 'b': 1, 'c': 1, 'd': 1, 'e': 1, 'f': 1, 'A': 2, 'B': 2, 'C': 2, 'D': 2, 'E': 2, 'F': 2,
 }
 
 func (s *scanner) int() (int, error) {
