@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
@@ -124,23 +125,33 @@ func (t *tracer) configurationOf(ctx context.Context, z *cluster.Zone) (configur
 	if z.SB == nil {
 		return p, false
 	}
-	south, err := ovsdb.Find[sb.Global](ctx, z.SB)
+	var north []nb.Global
+	var reading sync.WaitGroup
+	if z.NB != nil {
+		reading.Go(func() { north, _ = ovsdb.Find[nb.Global](ctx, z.NB) })
+	}
+	var south []sb.Global
+	queries := []*ovsdb.Query{{Rows: &south}}
+	chassis := map[string]*[]sb.ChassisPrivate{} // by the node's name
+	for n, v := range t.views {
+		if t.cluster.ZoneOf(n) == z && z.SB.Has("Chassis_Private", "") {
+			chassis[v.Name] = new([]sb.ChassisPrivate)
+			queries = append(queries, &ovsdb.Query{Rows: chassis[v.Name], Where: []ovsdb.Condition{ovsdb.Where("name", "==", n.SystemID)}})
+		}
+	}
+	err := z.SB.Select(ctx, queries...)
+	reading.Wait()
 	if err != nil || len(south) == 0 {
 		return p, false
 	}
 	p.southbound = south[0].NBCfg
 	p.northbound = p.southbound
-	if z.NB != nil {
-		if north, err := ovsdb.Find[nb.Global](ctx, z.NB); err == nil && len(north) > 0 {
-			p.northbound = north[0].NBCfg
-		}
+	if len(north) > 0 {
+		p.northbound = north[0].NBCfg
 	}
-	for n, v := range t.views {
-		if t.cluster.ZoneOf(n) != z || !z.SB.Has("Chassis_Private", "") {
-			continue
-		}
-		if rows, err := ovsdb.Find[sb.ChassisPrivate](ctx, z.SB, ovsdb.Where("name", "==", n.SystemID)); err == nil && len(rows) == 1 {
-			p.chassis[v.Name] = rows[0].NBCfg
+	for name, rows := range chassis {
+		if len(*rows) == 1 {
+			p.chassis[name] = (*rows)[0].NBCfg
 		}
 	}
 	return p, true
