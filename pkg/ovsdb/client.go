@@ -36,6 +36,7 @@ type Client struct {
 	config  Config
 	remotes []remote
 	tls     *tls.Config
+	turns   string // their name
 
 	seeking sync.Mutex // held while looking for a session
 
@@ -57,7 +58,7 @@ func Dial(ctx context.Context, config Config) (*Client, error) {
 	if config.MaxReply <= 0 {
 		config.MaxReply = defaultMaxReply
 	}
-	c := &Client{config: config}
+	c := &Client{config: config, turns: turnOf(config)}
 	var err error
 	if c.remotes, err = parseRemotes(config.Remotes); err != nil {
 		return nil, c.failure(config.Remotes, err)

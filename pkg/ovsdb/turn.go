@@ -23,21 +23,34 @@ var turns = struct {
 type turn struct {
 	lock  io.Closer
 	users int
+	since time.Time
+	over  *time.Timer // ends a turn that nobody uses
 }
+
+// A request soon follows another, and to take a turn takes a tenth of a short one's time: a turn is kept for that long after a request,
+// and given up after the first one that ends when it has lasted for mostKept.
+const (
+	kept     = 2 * time.Millisecond
+	mostKept = 20 * time.Millisecond
+)
 
 // mostTurn is how long to wait for a turn, if the context allows twice that.
 const mostTurn = 30 * time.Second
 
+// turnOf is the name of the turns to ask a database.
+func turnOf(c Config) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(c.Remotes+" "+c.DB)))[:32]
+}
+
 // turn waits for the turn to ask a server, or until it has waited long enough. waited reports whether others had it.
 func (c *Client) turn(ctx context.Context) (done func(), waited bool) {
-	name := fmt.Sprintf("%x", sha256.Sum256([]byte(c.config.Remotes+" "+c.config.DB)))[:32]
 	limit := mostTurn
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(deadline)/2)
 	}
 	until := time.Now().Add(limit)
 	for {
-		if done = joinTurn(name); done != nil {
+		if done = joinTurn(c.turns); done != nil {
 			return done, waited
 		}
 		if time.Now().After(until) {
@@ -67,17 +80,37 @@ func joinTurn(name string) func() {
 		if !free {
 			return nil
 		}
-		t = &turn{lock: lock}
+		t = &turn{lock: lock, since: time.Now()}
 		turns.held[name] = t
 	}
 	t.users++
 	return func() {
 		turns.Lock()
 		defer turns.Unlock()
-		if t.users--; t.users == 0 {
-			delete(turns.held, name)
-			_ = t.lock.Close()
+		if t.users--; t.users > 0 {
+			return
 		}
+		if time.Since(t.since) >= mostKept {
+			t.giveUp(name)
+			return
+		}
+		if t.over != nil {
+			t.over.Reset(kept)
+			return
+		}
+		t.over = time.AfterFunc(kept, func() {
+			turns.Lock()
+			defer turns.Unlock()
+			t.giveUp(name)
+		})
+	}
+}
+
+// giveUp ends a turn, unless it is in use or over.
+func (t *turn) giveUp(name string) {
+	if t.users == 0 && turns.held[name] == t {
+		delete(turns.held, name)
+		_ = t.lock.Close()
 	}
 }
 

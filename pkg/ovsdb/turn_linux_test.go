@@ -1,6 +1,9 @@
 package ovsdb
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // TestTurns holds that requests of one process share a turn, and that another process waits for it.
 func TestTurns(t *testing.T) {
@@ -17,9 +20,34 @@ func TestTurns(t *testing.T) {
 		t.Error("the turn ends before its last request")
 	}
 	second()
+	third := joinTurn(name)
+	if third == nil {
+		t.Fatal("a request that follows another has no turn")
+	}
+	time.Sleep(2 * mostKept)
+	if _, free := lockTurn(name); free {
+		t.Error("the turn ends in its third request")
+	}
+	third()
 	lock, free := lockTurn(name)
 	if !free {
-		t.Fatal("the turn does not end")
+		t.Fatal("a turn does not end after long")
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if done := joinTurn(name); done == nil {
+		t.Fatal("nobody has the turn, and it is not free")
+	} else {
+		done()
+	}
+	for until := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if lock, free = lockTurn(name); free {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatal("a turn that nobody uses does not end")
+		}
 	}
 	if joinTurn(name) != nil {
 		t.Error("two have the turn")
