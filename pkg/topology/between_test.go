@@ -18,7 +18,7 @@ import (
 
 // Between two pods all is as Load has it but for load balancers and ACLs; where a name may be a service they are there.
 func TestLoadBetween(t *testing.T) {
-	d := scale.Start(t, scale.Size{Nodes: 9, Pods: 230, Services: 4, NodePorts: 1, Policies: 1}) // more ports than come at once
+	d := scale.Start(t, scale.Size{Nodes: 9, Pods: 230, Services: 40, NodePorts: 1, Policies: 1}) // more ports than come at once
 	pod, service := d.Pod(0, 0), "team-0/svc-0"
 	twin := d.Pod(1, 0) // a service is called like it
 	ovsdbtest.Run(t, "ovn-nbctl", "--db="+d.NB.Remote(), "--", "--id=@lb", "create", "Load_Balancer", "name=twin",
@@ -32,6 +32,20 @@ func TestLoadBetween(t *testing.T) {
 	whole, err := topology.Load(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
+	}
+	const stray = "team-0_gone" // a port that ovn-northd has not deleted
+	on := whole.SwitchOf(whole.PortByName(pod.Port))
+	ovsdbtest.Run(t, "ovn-sbctl", "--db="+d.SB.Remote(), "create", "Port_Binding", "logical_port="+stray, "datapath="+on.Datapath, "tunnel_key=9999",
+		`mac="0a:58:0a:80:09:09 10.128.9.9"`)
+	if whole, err = topology.Load(t.Context(), c); err != nil || whole.PortByName(stray) == nil {
+		t.Fatal("no stray port", err)
+	}
+	few, err := topology.LoadBrief(t.Context(), c, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(few.LoadBalancers); n != len(whole.LoadBalancers) || len(few.LoadBalancers[0].VIPs) == 0 || len(few.LoadBalancers[n-1].VIPs) > 0 {
+		t.Errorf("%d load balancers, want %d, the addresses of the first", n, len(whole.LoadBalancers))
 	}
 	brief, err := topology.LoadBrief(t.Context(), c, render.FewServices)
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
-// LoadBrief is Load for a list of what there is. Of the load balancers it reads what they are called; of the first services,
-// as they are sorted, the addresses too. It reads no more of an ACL than that it exists, and nothing of QoS, DHCP and port security. The
+// LoadBrief is Load for a list of what there is. Of the load balancers it reads what they are called; of the first services, as they
+// are sorted, the addresses too, and those of others where that is less work. It reads no more of an ACL than that it exists, and nothing of QoS, DHCP and port security. The
 // Graph cannot resolve names.
 func LoadBrief(ctx context.Context, s Source, services int) (*Graph, error) {
 	return load(ctx, s, func(ctx context.Context, name string, north, south ovsdb.Reader) (zoneData, []error) {
 		if north == nil {
 			return readZone(ctx, name, north, south)
 		}
-		return readSplit(ctx, name, south, readHomes, func() (*nbTables, error) {
+		z, errs := readSplit(ctx, name, south, readHomes, func() (*nbTables, error) {
 			t := new(nbTables)
 			var beside errgroup.Group // while one reply is read, the server works on the next
 			beside.Go(func() error { return t.readBrief(ctx, north) })
@@ -30,6 +30,12 @@ func LoadBrief(ctx context.Context, s Source, services int) (*Graph, error) {
 			}
 			return t, nil
 		})
+		if z.nb != nil && z.sb != nil {
+			if err := z.sb.readStrays(ctx, south, z.nb); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		return z, errs
 	}, false)
 }
 
@@ -91,8 +97,11 @@ func (t *nbTables) readServices(ctx context.Context, north ovsdb.Reader, service
 		whose = append(whose, i)
 		first = append(first, &ovsdb.Query{Rows: new([]nb.LoadBalancerVIPs), Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", lb.UUID)}})
 	}
-	if len(first) == 0 {
+	switch {
+	case len(first) == 0:
 		return nil
+	case len(first) > len(all)/2: // the whole table is less work for the server than so many of its rows
+		return north.Select(ctx, &ovsdb.Query{Rows: &t.LoadBalancers})
 	}
 	err := north.Select(ctx, first...)
 	for i, q := range first {
@@ -119,4 +128,30 @@ func readHomes(ctx context.Context, r ovsdb.Reader) (*sbTables, error) {
 		t.Ports[named+i].PortBindingHome = h
 	}
 	return t, nil
+}
+
+// readStrays reads more of the ports of pods and VMs that the Northbound lacks: what ovn-northd has not deleted.
+func (t *sbTables) readStrays(ctx context.Context, south ovsdb.Reader, north *nbTables) error {
+	known := make(map[string]bool, len(north.SwitchPorts))
+	for _, p := range north.SwitchPorts {
+		known[p.Name] = true
+	}
+	var strays []int
+	var queries []*ovsdb.Query
+	for i := range t.Ports {
+		if p := &t.Ports[i]; p.UUID == "" && !known[p.LogicalPort] {
+			strays = append(strays, i)
+			queries = append(queries, &ovsdb.Query{Rows: new([]sb.PortBindingWorkload), Where: []ovsdb.Condition{ovsdb.Where("logical_port", "==", p.LogicalPort)}})
+		}
+	}
+	if len(queries) == 0 {
+		return nil
+	}
+	err := south.Select(ctx, queries...)
+	for i, q := range queries {
+		for _, row := range *q.Rows.(*[]sb.PortBindingWorkload) {
+			t.Ports[strays[i]].PortBindingWorkload = row
+		}
+	}
+	return err
 }

@@ -58,12 +58,9 @@ func TestBrief(t *testing.T) {
 				if i == 0 {
 					first = called
 				}
-				vips := lb.VIPs
-				if called != first {
-					vips = []*topology.VIP{}
-				}
-				if diff := gocmp.Diff(vips, one.LoadBalancers[i].VIPs); diff != "" || one.LoadBalancers[i].Name != lb.Name {
-					t.Errorf("%s, of which the first alone is read: %s", lb.Name, diff)
+				read := one.LoadBalancers[i]
+				if diff := gocmp.Diff(lb.VIPs, read.VIPs); read.Name != lb.Name || diff != "" && (called == first || len(read.VIPs) > 0) {
+					t.Errorf("%s, of which the first alone must be read: %s", lb.Name, diff)
 				}
 			}
 		})
