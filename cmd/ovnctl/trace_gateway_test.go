@@ -45,3 +45,22 @@ func TestTraceGatewayGroup(t *testing.T) {
 		answer.wants(t, "priority "+strconv.Itoa(priority)+" of node3", code, want, false)
 	}
 }
+
+// TestTraceTunnelledReply traces to the network outside and back through another node's gateway without conntrack on the way: the reply
+// goes in one pass from the uplink's bridge through OVN into a tunnel, whose outer packet comes by that bridge again.
+func TestTraceTunnelledReply(t *testing.T) {
+	l := labtest.Shared(t, lab.OpenStack())
+	n := &onNode{lab: l, node: "node1"}
+	for _, pod := range l.Topology.Pods {
+		truth, err := l.Probe(t.Context(), pod.Name, lab.Internet6.String(), "icmp", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, code := outcomeOf(truth), exitFound
+		if want == journey.Delivered {
+			code = exitOK
+		}
+		answer := n.ovnctl(t, "trace", pod.Name, lab.Internet6.String(), "-o", "json", "--nb", l.NB(), "--node-exec", l.Dir+"/enter {hostname}")
+		answer.wants(t, pod.Name+" on "+pod.Node, code, want, false)
+	}
+}

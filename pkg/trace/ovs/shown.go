@@ -28,7 +28,7 @@ type place struct {
 // would go wherever they have the address from.
 func (r *reading) show() {
 	for _, e := range r.replayed.Events {
-		if mac := e.Flow.Get(packet.MustField("eth_src")); learning(e) && mac.Lo>>40&1 == 0 {
+		if mac := e.Flow.Get(packet.MustField("eth_src")); r.learning(e) && mac.Lo>>40&1 == 0 {
 			if r.ct.shown == nil {
 				r.ct.shown = map[station]place{}
 			}
@@ -37,25 +37,41 @@ func (r *reading) show() {
 	}
 }
 
-// learning reports whether an event is an output to a learning switch.
-func learning(e openflow.Event) bool {
-	return e.Kind == openflow.EventOutput && e.Output.Kind == openflow.ToNormal
+// learning reports whether an event is an output to a learning switch of the packet itself: an outer packet, which the switch sends through a
+// bridge, is followed in a pass of its own.
+func (r *reading) learning(e openflow.Event) bool {
+	if e.Kind != openflow.EventOutput || e.Output.Kind != openflow.ToNormal {
+		return false
+	}
+	by := r.sentBy(e)
+	return by == nil || by.Output.Kind != openflow.ToNativeTunnel
 }
 
 func (r *reading) station(e openflow.Event, mac packet.Value) station {
 	return station{r.node, e.Bridge, e.Flow.Uint("vlan_tci"), mac}
 }
 
-// cameBy returns where the packet of an event came into its bridge.
-func (r *reading) cameBy(e openflow.Event) place {
+// sentBy returns the output by which another bridge sent the packet of an event into its own, through a patch port or as the outer packet of
+// a tunnel; nil if it came by a port.
+func (r *reading) sentBy(e openflow.Event) *openflow.Event {
+	events := r.replayed.Events
 	first := e.Parent
-	for first >= 0 && r.replayed.Events[first].Parent >= 0 && r.replayed.Events[r.replayed.Events[first].Parent].Bridge == e.Bridge {
-		first = r.replayed.Events[first].Parent
+	for first >= 0 && events[first].Parent >= 0 && events[events[first].Parent].Bridge == e.Bridge {
+		first = events[first].Parent
 	}
 	for i := first - 1; i >= 0; i-- {
-		if sent := r.replayed.Events[i]; sent.Kind == openflow.EventOutput && sent.Output.Kind == openflow.ToPatch && sent.Output.Peer == e.Bridge {
-			return place{sent.Bridge, sent.Output.Port.Number}
+		sent := &events[i]
+		if sent.Kind == openflow.EventOutput && (sent.Output.Kind == openflow.ToPatch || sent.Output.Kind == openflow.ToNativeTunnel) && sent.Output.Peer == e.Bridge {
+			return sent
 		}
+	}
+	return nil
+}
+
+// cameBy returns where the packet of an event came into its bridge.
+func (r *reading) cameBy(e openflow.Event) place {
+	if sent := r.sentBy(e); sent != nil {
+		return place{sent.Bridge, sent.Output.Port.Number}
 	}
 	return place{port: e.Flow.InPort().Number}
 }
@@ -64,7 +80,7 @@ func (r *reading) cameBy(e openflow.Event) place {
 // sends this one there, wherever it has the address now.
 func (r *reading) shown(ctx context.Context) (pass, bool) {
 	for i, e := range r.replayed.Events {
-		if !learning(e) || e.Parent < 0 || !slices.Contains(r.replayed.Events[e.Parent].Node.Children, e.Node) {
+		if !r.learning(e) || e.Parent < 0 || !slices.Contains(r.replayed.Events[e.Parent].Node.Children, e.Node) {
 			continue
 		}
 		to := r.station(e, e.Flow.Get(packet.MustField("eth_dst")))
