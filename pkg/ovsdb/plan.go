@@ -99,13 +99,13 @@ func (q *Query) Table() string {
 	return p.table
 }
 
-// known returns the plan's columns that the schema has, always with _uuid, and the sparse ones separately.
+// known returns the plan's columns that the schema has, always with _uuid, and separately the sparse ones that can be empty there.
 func (p *plan) known(s *schema) (columns, sparse []string) {
 	columns = []string{"_uuid"}
 	for _, c := range p.columns {
 		switch {
 		case c == "_uuid" || !s.has(p.table, c):
-		case p.sparse[c] != "":
+		case p.sparse[c] != "" && s.table(p.table).Columns[c].optional(p.sparse[c]):
 			sparse = append(sparse, c)
 		default:
 			columns = append(columns, c)

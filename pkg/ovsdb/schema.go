@@ -54,6 +54,11 @@ const unlimited = int(^uint(0) >> 1)
 // differences, others as the new value.
 func (c *columnSchema) composite() bool { return c.value != "" || c.max > 1 }
 
+// optional reports whether the column is a "set" or "map" that can be empty.
+func (c *columnSchema) optional(kind string) bool {
+	return c.min == 0 && (c.value != "") == (kind == "map")
+}
+
 func (s *schema) table(name string) *tableSchema {
 	if s == nil {
 		return nil
