@@ -39,7 +39,7 @@ func TestMemoryGroup(t *testing.T) {
 		{"doctor", whole, []string{"doctor", "--fail-on", "never"}, local, false},
 		{"capture with --memory", whole, append(capture, "--memory", "16M"), local, true},
 		{"capture in pieces with --memory", whole, append(capture, "--memory", "8M"), remote, true},
-		{"topology with --memory", whole, append(show, "--memory", "2M"), local, true},
+		{"topology with --memory", whole, append(show, "--memory", "1M"), local, true},
 		{"doctor with --memory", whole, []string{"doctor", "--fail-on", "never", "--memory", "1M"}, local, true},
 	}
 	for _, tt := range tests {
