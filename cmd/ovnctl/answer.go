@@ -23,13 +23,13 @@ func newAnswer(o *options) *cobra.Command {
 	var seconds int
 	var at node.LocalConfig
 	cmd := &cobra.Command{
-		Use: "answer VERSION BOUNDARY", Hidden: true, Args: cobra.ExactArgs(2),
+		Use: "answer VERSION REQUESTS BOUNDARY", Hidden: true, Args: cobra.ExactArgs(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] != released() {
 				return fmt.Errorf("this is ovnctl %s, not %s", version, args[0])
 			}
 			at.Timeout = time.Duration(seconds) * time.Second
-			return node.Answer(cmd.Context(), node.Local(at), cmd.InOrStdin(), cmd.OutOrStdout(), args[1])
+			return node.Answer(cmd.Context(), at, args[1], args[2], cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().IntVar(&seconds, "each", 5, "`seconds` for one reply")

@@ -38,7 +38,7 @@ func (a Ahead) Send(ctx context.Context) {
 		return
 	}
 	go func() {
-		parts, _ := a.r.shells.run(ctx, question{}.script(asked, a.r.Version), a.r.Timeout, a.r.Timeout) // what is not there is asked again
+		parts, _ := a.r.shells.ask(ctx, question{}.script(asked, a.r.Version), a.r.Timeout, a.r.Timeout) // what is not there is asked again
 		a.r.ahead.keep(asked, parts)
 		a.r.ahead.landed(asked)
 	}()
@@ -194,14 +194,15 @@ const aheadEnd = "end"
 // script asks a question, and with it those that go ahead: those of daemons beside those of the kernel, whose answers wait in a
 // pipe. Those of daemons go one after the other until a command gets no reply in time (ovs-appctl -T and the like); those after it
 // are asked when they are needed. An ovnctl there of the given version answers instead, unless that is empty.
-func (q question) script(ahead []question, version string) string {
-	by := q.byTools(ahead)
-	requests := q.requests(ahead)
-	if version == "" || requests == "" {
-		return by
+func (q question) script(ahead []question, version string) script {
+	by, requests := q.byTools(ahead), q.requests(ahead)
+	text := string(marshal(requests))
+	if version == "" || requests == nil || len(text) > mostRequests {
+		return script{text: by}
 	}
-	return fmt.Sprintf("command -v ovnctl >/dev/null 2>&1 && ovnctl answer --each \"$SECONDS_EACH\" --ovs-rundir \"$ovs\" --ovn-rundir \"$ovn\" %s \"$B\" 2>/dev/null <<'REQUESTS' || {\n%sREQUESTS\n%s}\n",
-		shellQuote(version), requests, by)
+	return script{requests: requests, text: fmt.Sprintf(
+		"command -v ovnctl >/dev/null 2>&1 && ovnctl answer --each \"$SECONDS_EACH\" --ovs-rundir \"$ovs\" --ovn-rundir \"$ovn\" %s %s \"$B\" 2>/dev/null || {\n%s}\n",
+		shellQuote(version), shellQuote(text), by)}
 }
 
 func (q question) byTools(ahead []question) string {
@@ -229,7 +230,7 @@ func (r *remote) run(ctx context.Context, q question, each, total time.Duration)
 		return parts, nil
 	}
 	also := r.ahead.next(q)
-	parts, err := r.shells.run(ctx, q.script(also, r.Version), each, total)
+	parts, err := r.shells.ask(ctx, q.script(also, r.Version), each, total)
 	r.ahead.keep(also, parts)
 	return parts, err
 }

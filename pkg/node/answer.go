@@ -2,14 +2,17 @@ package node
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 )
 
@@ -37,52 +40,107 @@ func (q request) own() string {
 	if !utf8.ValidString(strings.Join(slices.Concat(q.Control, q.Dump, []string{q.Pod}), "")) {
 		return ""
 	}
-	b, err := json.Marshal(q)
-	if err != nil {
-		panic(err) // of strings
-	}
-	return string(b)
+	return string(marshal(q))
 }
 
-// requests are a question and those that go ahead as ovnctl reads them, one on a line; empty if one of them has no such form.
-func (q question) requests(ahead []question) string {
-	var lines strings.Builder
+// marshal is of requests, which hold only text and numbers.
+func marshal(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// requests are a question and those that go ahead as ovnctl reads them; nil if one of them has no such form.
+func (q question) requests(ahead []question) (list []request) {
 	for i, also := range append([]question{q}, ahead...) {
 		if also == (question{}) { // only what goes ahead is asked
 			continue
 		}
 		var r request
 		if json.Unmarshal([]byte(also.own), &r) != nil { // also if it is empty
-			return ""
+			return nil
 		}
 		if i > 0 {
 			r.Prefix = aheadName(i - 1)
 		}
-		fmt.Fprintln(&lines, r.own())
+		list = append(list, r)
 	}
-	return lines.String()
+	return list
 }
 
-// mostRequests bounds what is read of requests, in bytes.
-const mostRequests = 1 << 20
+// mostRequests bounds the text of requests, in bytes: the first ones are one argument of a command.
+const mostRequests = 64 << 10
 
-// Answer answers what a [Remote] of the same version asks of the node that h is, a host of [Local]. Requests come from in until it
-// ends; what out gets is as a script would have printed it.
-func Answer(ctx context.Context, h Host, in io.Reader, out io.Writer, boundary string) error {
-	l, ok := h.(*local)
-	if !ok {
-		return fmt.Errorf("node %s is not this host", h.Name())
+// A batch is requests that are asked together of an ovnctl that has answered others and waits.
+type batch struct {
+	Boundary string    `json:"boundary"` // between what it prints
+	Each     int       `json:"each"`     // seconds for one reply
+	Requests []request `json:"requests"`
+}
+
+// noBatch ends an ovnctl that waits. What follows it, the shell reads.
+const noBatch = "00000000\n"
+
+// text is the batch as an ovnctl that waits reads it: its length, and a line. Should that ovnctl have died, the shell reads the line: it
+// has nothing in it that a shell acts on.
+func (b batch) text() string {
+	line := base64.StdEncoding.EncodeToString(marshal(b)) + "\n"
+	return fmt.Sprintf("%08d\n%s", len(line), line)
+}
+
+// next reads a batch, and not a byte that follows; io.EOF if there is none.
+func (b *batch) next(in io.Reader) error {
+	head := make([]byte, len(noBatch))
+	if _, err := io.ReadFull(in, head); err != nil {
+		return err
 	}
+	n, err := strconv.ParseUint(strings.TrimSuffix(string(head), "\n"), 10, 32)
+	switch {
+	case err != nil:
+		return errors.New("a batch has no length")
+	case n == 0:
+		return io.EOF
+	case n > 2*mostRequests:
+		return fmt.Errorf("a batch of %d bytes", n)
+	}
+	line := make([]byte, n)
+	if _, err := io.ReadFull(in, line); err != nil {
+		return err
+	}
+	text, err := base64.StdEncoding.DecodeString(string(line))
+	if err != nil {
+		return fmt.Errorf("a batch: %w", err)
+	}
+	return json.Unmarshal(text, b)
+}
+
+// Answer answers what a [Remote] of the same version asks of this host: first requests, in JSON, whose answers it prints between
+// boundaries, as a script would have; then each batch that comes from in, until that ends.
+func Answer(ctx context.Context, c LocalConfig, requests, boundary string, in io.Reader, out io.Writer) error {
+	b := batch{Boundary: boundary}
+	if err := json.Unmarshal([]byte(requests), &b.Requests); err != nil {
+		return fmt.Errorf("requests: %w", err)
+	}
+	for {
+		if err := b.answer(ctx, c, out); err != nil {
+			return err
+		}
+		b = batch{}
+		if err := b.next(in); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		c.Timeout = time.Duration(b.Each) * time.Second
+	}
+}
+
+// answer asks a host of its own: nothing that an earlier batch found is kept.
+func (b batch) answer(ctx context.Context, c LocalConfig, out io.Writer) error {
 	var daemons, kernel []request
-	for lines := json.NewDecoder(io.LimitReader(in, mostRequests)); ; {
-		var r request
-		err := lines.Decode(&r)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("requests: %w", err)
-		}
+	for _, r := range b.Requests {
 		if r.State || r.Pod != "" {
 			kernel = append(kernel, r)
 		}
@@ -91,7 +149,7 @@ func Answer(ctx context.Context, h Host, in io.Reader, out io.Writer, boundary s
 			daemons = append(daemons, r)
 		}
 	}
-	a := answering{host: l, out: out, boundary: boundary}
+	a := answering{host: Local(c).(*local), out: out, boundary: b.Boundary}
 	var side sync.WaitGroup
 	side.Go(func() {
 		for _, r := range kernel {
@@ -100,7 +158,11 @@ func Answer(ctx context.Context, h Host, in io.Reader, out io.Writer, boundary s
 	})
 	a.daemons(ctx, daemons)
 	side.Wait()
-	return a.err
+	if a.err != nil {
+		return a.err
+	}
+	_, err := io.WriteString(out, b.Boundary+waitsSuffix)
+	return err
 }
 
 // answering writes answers, from two sides.

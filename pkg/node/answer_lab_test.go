@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,7 +39,7 @@ func TestAnswerOfOthers(t *testing.T) {
 	}
 	pod := podOn(t, "node1")
 	for what, script := range map[string]string{
-		"another version":         `shift $(($# - 2)); exec ` + dir + `/program answer v0.0.2 "$2"`,
+		"another version":         `shift $(($# - 2)); exec ` + dir + `/program answer v0.0.2 "$@"`,
 		"one without the command": `exec ` + dir + `/program answers "$@"`,
 		"one that dies":           `for b; do :; done; printf '%s begin network\n{"links":[]}\n%s said netw' "$b" "$b"; kill -9 $$`,
 		"one that fails late":     `for b; do :; done; printf '%s begin network\n{"links":[]}\n%s said network 0\n\n%s end network\n' "$b" "$b" "$b"; exit 1`,
@@ -85,7 +87,7 @@ func TestAnswerOfStoppedDaemon(t *testing.T) {
 	})
 }
 
-// What is asked ahead is answered by one process, as if it was asked by itself.
+// What is asked ahead is answered as if it was asked by itself, by the process that answered before.
 func TestAnswerAhead(t *testing.T) {
 	h, pod := answered(t, "node2"), podOn(t, "node2")
 	ask := func() string {
@@ -109,35 +111,112 @@ func TestAnswerAhead(t *testing.T) {
 	if got := ask(); got != want {
 		t.Errorf("asked ahead:\n%s\nby themselves:\n%s", got, want)
 	}
-	if n := timesAnswered(t) - before; n != 1 {
+	if n := timesAnswered(t) - before; n != 0 {
 		t.Errorf("ovnctl ran %d times", n)
+	}
+}
+
+// One process answers what is asked of a node until something is asked that takes a script.
+func TestAnswerWaits(t *testing.T) {
+	h, pod := answered(t, "node2"), podOn(t, "node2")
+	before := timesAnswered(t)
+	ask := func(want int) {
+		t.Helper()
+		if n, err := h.Network(t.Context()); err != nil || n.Link("br-int") == nil {
+			t.Errorf("network: %v", err)
+		}
+		if text, err := h.Control(t.Context(), "ovs-vswitchd", "version"); err != nil || !strings.Contains(text, "Open vSwitch") {
+			t.Errorf("%q, %v", text, err)
+		}
+		if p, err := h.Pod(t.Context(), pod.Link); err != nil || p.Link.MAC != pod.MAC {
+			t.Errorf("pod: %v", err)
+		}
+		if n := timesAnswered(t) - before; n != want {
+			t.Errorf("ovnctl ran %d times, want %d", n, want)
+		}
+	}
+	ask(1)
+	for want := 2; want < 4; want++ {
+		if b, err := h.ReadFile(t.Context(), "/proc/sys/kernel/ostype"); err != nil || string(b) != "Linux\n" {
+			t.Errorf("%q, %v", b, err)
+		}
+		ask(want)
+	}
+}
+
+// If the ovnctl that waits dies, the shell reads what was for it, and runs none of it; the question is asked again.
+func TestAnswerDiesWaiting(t *testing.T) {
+	dir, err := installed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := shortDir(t)
+	h := installedAs(t, "node1", "echo $$ >>"+place+"/pids; exec "+dir+`/program "$@"`, 5*time.Second)
+	for range 2 {
+		if text, err := h.Control(t.Context(), "ovs-vswitchd", "version"); err != nil || !strings.Contains(text, "Open vSwitch") {
+			t.Errorf("%q, %v", text, err)
+		}
+		pids, err := os.ReadFile(filepath.Join(place, "pids"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := strings.Fields(string(pids))
+		pid, err := strconv.Atoi(words[len(words)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil { // it is ours, and waits
+			t.Fatal(err)
+		}
+		bad := filepath.Join(place, "bad")
+		_, err = h.Control(t.Context(), "ovs-vswitchd", "no/such-command", "$(touch "+bad+")", "`touch "+bad+"`", "\n touch "+bad+"\n")
+		wantError(t, err, "no/such-command", "not a valid command")
+		if _, err := os.Stat(bad); err == nil {
+			t.Fatal("the shell ran what was for ovnctl")
+		}
 	}
 }
 
 // Requests that no ovnctl sends are refused, and what they ask for is checked as any question is.
 func TestAnswerNonsense(t *testing.T) {
-	here := local(t, "node1")
-	for _, in := range []string{"x", "[]", `{"control":"version"}`, `{"database":1}`, `{"state":true} {`} {
+	answer := func(requests, in string) (string, error) {
 		var out bytes.Buffer
-		if err := node.Answer(t.Context(), here, strings.NewReader(in), &out, "B"); err == nil {
-			t.Errorf("%s: %s", in, out.String())
+		err := node.Answer(t.Context(), configOf("node1"), requests, "B", strings.NewReader(in), &out)
+		return out.String(), err
+	}
+	for _, requests := range []string{"", "x", "{}", `[{"control":"version"}]`, `[{"database":1}]`, `[{"state":true}`} {
+		if text, err := answer(requests, ""); err == nil {
+			t.Errorf("%s: %s", requests, text)
+		}
+	}
+	const waits = "B waits\n"
+	for requests, want := range map[string]string{
+		`[{"control":["../x","version"]}]`:       "is not the name of a daemon",
+		`[{"dump":["../br-int","tlv-map"]}]`:     "is not a bridge name",
+		`[{"dump":["br-int","queues"]}]`:         "cannot dump",
+		`[{"pod":"no/such"}]`:                    "not found",
+		`[{"control":["ovs-vswitchd"]}]`:         "",
+		"[]":                                     "",
+		`[{"control":["ovn-northd","version"]}]`: "no control socket",
+	} {
+		text, err := answer(requests, "")
+		if err != nil || !strings.Contains(text, want) || !strings.HasSuffix(text, waits) || want == "" && text != waits {
+			t.Errorf("%s: %v: %s", requests, err, text)
 		}
 	}
 	for in, want := range map[string]string{
-		`{"control":["../x","version"]}`:       "is not the name of a daemon",
-		`{"dump":["../br-int","tlv-map"]}`:     "is not a bridge name",
-		`{"dump":["br-int","queues"]}`:         "cannot dump",
-		`{"pod":"no/such"}`:                    "not found",
-		`{"control":["ovs-vswitchd"]}`:         "",
-		"":                                     "",
-		`{"control":["ovn-northd","version"]}`: "no control socket",
+		"":                     "",
+		"00000000\nrm -rf /\n": "",
+		"0000":                 "unexpected EOF",
+		"12345678\n":           "12345678 bytes",
+		"-0000001\n":           "no length",
+		"00000004\nAAA":        "unexpected EOF",
+		"00000004\n????":       "illegal base64",
+		"00000004\nAAAA":       "invalid character",
 	} {
-		var out bytes.Buffer
-		if err := node.Answer(t.Context(), here, strings.NewReader(in), &out, "B"); err != nil || !strings.Contains(out.String(), want) || want == "" && out.Len() > 0 {
-			t.Errorf("%s: %v: %s", in, err, out.String())
+		text, err := answer("[]", in)
+		if text != waits || want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v: %s", in, err, text)
 		}
-	}
-	if err := node.Answer(t.Context(), remote(t, "node1"), strings.NewReader(""), &bytes.Buffer{}, "B"); err == nil {
-		t.Error("a node elsewhere was asked")
 	}
 }

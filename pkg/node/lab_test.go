@@ -41,11 +41,15 @@ func TestMain(m *testing.M) {
 
 func local(t *testing.T, name string) node.Host {
 	t.Helper()
-	return node.Local(node.LocalConfig{
+	return node.Local(configOf(name))
+}
+
+func configOf(name string) node.LocalConfig {
+	return node.LocalConfig{
 		Name:      name,
 		OVSRunDir: filepath.Join(hosts.Dir, name, "run/openvswitch"),
 		OVNRunDir: filepath.Join(hosts.Dir, name, "run/ovn"),
-	})
+	}
 }
 
 func remote(t *testing.T, name string) node.Host {

@@ -49,7 +49,20 @@ type shell struct {
 	err     error // of its end, once it has exited
 	used    bool
 	timer   *time.Timer // ends an idle shell
+	waiting string      // the boundary of the script whose ovnctl still runs, and waits for the next batch; empty if none does
 }
+
+// A script is what a shell runs: text that calls part. An ovnctl that waits there answers the requests instead, if there are any.
+type script struct {
+	text     string
+	requests []request
+}
+
+// How what a script prints ends, behind its boundary: once its ovnctl waits for a batch, or once it has ended.
+const (
+	waitsSuffix = " waits\n"
+	doneSuffix  = " done\n"
+)
 
 // exited returns a channel that is closed once the shell has ended. To wait for a process takes a thread, which hundreds of shells that
 // wait for a script do without.
@@ -63,9 +76,14 @@ func (sh *shell) exited() <-chan struct{} {
 	return sh.gone
 }
 
-// run runs body, which calls part. Its time starts once a shell is free. Complete parts are returned even if the
-// command failed or time or space ran out during the others.
+// run runs a script that no ovnctl answers.
 func (s *shells) run(ctx context.Context, body string, each, total time.Duration) (map[string]part, error) {
+	return s.ask(ctx, script{text: body}, each, total)
+}
+
+// ask runs a script. Its time starts once a shell is free. Complete parts are returned even if the command failed or time or space ran
+// out during the others.
+func (s *shells) ask(ctx context.Context, what script, each, total time.Duration) (map[string]part, error) {
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
@@ -80,7 +98,7 @@ func (s *shells) run(ctx context.Context, body string, each, total time.Duration
 			return nil, fmt.Errorf("%s: %w", s.by, err)
 		}
 		reused := sh.used
-		parts, err := sh.run(ctx, body, each)
+		parts, err := sh.run(ctx, what, each)
 		if err == nil {
 			s.put(sh)
 			return parts, nil
@@ -219,9 +237,18 @@ func (sh *shell) end() {
 }
 
 // run runs one script. After an error the shell is unusable.
-func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[string]part, error) {
-	boundary := rand.Text()
-	script := fmt.Sprintf("main() {\nB=%s\nSECONDS_EACH=%d\n%s%s}\nmain\nprintf '%%s done\\n' %[1]s\n", boundary, max(1, int(each/time.Second)), preamble(), body)
+func (sh *shell) run(ctx context.Context, what script, each time.Duration) (map[string]part, error) {
+	boundary, seconds := rand.Text(), max(1, int(each/time.Second))
+	// The last two commands are one line: who runs the first on the shell's own input must not find the second there.
+	text := fmt.Sprintf("main() {\nB=%s\nSECONDS_EACH=%d\n%s%s}\nmain; printf '%%s done\\n' %[1]s\n", boundary, seconds, preamble(), what.text)
+	done, waits := boundary+doneSuffix, boundary+waitsSuffix
+	batched := sh.waiting != "" && what.requests != nil
+	switch {
+	case batched:
+		text, done = batch{boundary, seconds, what.requests}.text(), sh.waiting+doneSuffix
+	case sh.waiting != "":
+		text, sh.waiting = noBatch+text, ""
+	}
 	stop := context.AfterFunc(ctx, func() { // reading and writing end with it
 		sh.session.Kill()
 		_ = sh.out.SetReadDeadline(time.Unix(1, 0))
@@ -231,11 +258,19 @@ func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		_, _ = sh.in.WriteString(script) // the reply shows if nobody reads it
+		_, _ = sh.in.WriteString(text) // the reply shows if nobody reads it
 	}()
 	most := int(mostReply())
-	answer, whole := sh.read([]byte(boundary+" done\n"), most)
-	parts := parseParts(answer, boundary)
+	answer, end := sh.read(most, done, waits)
+	parts, whole := parseParts(answer, boundary), end != ""
+	switch {
+	case end == waits && !batched:
+		sh.waiting = boundary
+	case end == done && batched && ctx.Err() == nil: // what waited has died, and the script that ran it is done
+		<-written
+		sh.waiting = ""
+		return sh.run(ctx, what, each)
+	}
 	switch {
 	case whole && ctx.Err() == nil:
 		<-written
@@ -267,8 +302,9 @@ func (sh *shell) run(ctx context.Context, body string, each time.Duration) (map[
 // answers are buffers for what shells print, of which most is dropped once it is parsed.
 var answers = sync.Pool{New: func() any { return new([]byte) }}
 
-// read reads the shell's output up to the end line, or most bytes of it.
-func (sh *shell) read(end []byte, most int) (answer []byte, whole bool) {
+// read reads the shell's output up to one of the lines that may end it, or most bytes of it. The end that it found is empty if it
+// found none.
+func (sh *shell) read(most int, ends ...string) (answer []byte, end string) {
 	pooled := answers.Get().(*[]byte)
 	buffer := (*pooled)[:0]
 	defer func() {
@@ -278,14 +314,17 @@ func (sh *shell) read(end []byte, most int) (answer []byte, whole bool) {
 	for len(buffer) < most {
 		buffer = slices.Grow(buffer, 16<<10)
 		n, err := sh.out.Read(buffer[len(buffer):cap(buffer)])
-		from := max(0, len(buffer)-len(end))
-		buffer = buffer[:len(buffer)+n]
-		if i := bytes.Index(buffer[from:], end); i >= 0 {
-			return bytes.Clone(buffer[:from+i]), true
+		before := len(buffer)
+		buffer = buffer[:before+n]
+		for _, end := range ends {
+			from := max(0, before-len(end))
+			if i := bytes.Index(buffer[from:], []byte(end)); i >= 0 {
+				return bytes.Clone(buffer[:from+i]), end
+			}
 		}
 		if err != nil {
 			break
 		}
 	}
-	return bytes.Clone(buffer), false
+	return bytes.Clone(buffer), ""
 }
