@@ -5,12 +5,27 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
-// holders finds the holders of rows, once there are so many lookups that reading the whole table costs less: the
-// server compares every row on each lookup.
+// A reference is a column in which rows of a table hold other rows.
+type reference struct{ table, column string }
+
+// The references that tell where a row belongs.
+var (
+	groupACLs      = reference{"Port_Group", "acls"}
+	switchACLs     = reference{"Logical_Switch", "acls"}
+	switchQoS      = reference{"Logical_Switch", "qos_rules"}
+	portsOfSwitch  = reference{"Logical_Switch", "ports"}
+	routerNAT      = reference{"Logical_Router", "nat"}
+	routerPolicies = reference{"Logical_Router", "policies"}
+	routerRoutes   = reference{"Logical_Router", "static_routes"}
+	portsOfRouter  = reference{"Logical_Router", "ports"}
+)
+
+// holders finds the holders of rows: each by a condition, or, once there are so many lookups that this costs less, by reading the whole
+// table, since the server compares every row on each lookup.
 type holders struct {
-	asked map[string]int                  // rows, by table of their holders
-	whole map[string]bool                 // the tables that were read
-	held  map[string]map[ovsdb.UUID]named // by table and column; what was read
+	asked map[string]int                     // rows, by table of their holders
+	whole map[string]bool                    // the tables that were read
+	held  map[reference]map[ovsdb.UUID]named // what was read
 }
 
 // named identifies a holder.
@@ -19,65 +34,116 @@ type named struct {
 	ids  map[string]string
 }
 
-// fewLookups is how many lookups are worth a request each.
+// fewLookups is how many lookups are worth a condition each.
 const fewLookups = 4
 
-// find returns the holder of a row in a column, empty if there is none. known is false as long as few lookups were
-// expected.
-func (h *holders) find(table, column string, uuid ovsdb.UUID) (name string, ids map[string]string, known bool) {
-	who := h.held[table+" "+column][uuid]
-	return who.name, who.ids, h.whole[table]
+// of returns the holder of a row that was expected, empty if there is none.
+func (h *holders) of(r reference, uuid ovsdb.UUID) named { return h.held[r][uuid] }
+
+func (h *holders) onRouter(r reference, uuid ovsdb.UUID) (Holder, Owner) {
+	router := h.of(r, uuid)
+	return Holder{RouterHolder, router.name}, OwnerOf(router.ids)
 }
 
-// expect announces how many rows of each table will be looked up. It returns queries for the tables where that is
-// many, and a function that stores their rows.
-func (h *holders) expect(count map[string]int) (queries []*ovsdb.Query, take func()) {
+func (h *holders) onSwitch(r reference, uuid ovsdb.UUID) (Holder, Owner) {
+	sw := h.of(r, uuid)
+	return Holder{SwitchHolder, sw.name}, OwnerOf(sw.ids)
+}
+
+// expect announces rows whose holders will be looked up. It returns the queries for those, and a function that stores the results.
+func (h *holders) expect(reader ovsdb.Reader, places []place) (queries []*ovsdb.Query, take func()) {
 	if h.held == nil {
-		h.asked, h.whole, h.held = map[string]int{}, map[string]bool{}, map[string]map[ovsdb.UUID]named{}
+		h.asked, h.whole, h.held = map[string]int{}, map[string]bool{}, map[reference]map[ovsdb.UUID]named{}
+	}
+	for _, p := range places {
+		for _, r := range p.holders {
+			h.asked[r.table]++
+		}
 	}
 	var (
 		groups   []nb.PortGroupContents
 		switches []nb.LogicalSwitchContents
 		routers  []nb.LogicalRouterContents
 		tables   []string
+		takes    []func()
 	)
 	for _, q := range []struct {
 		table string
 		rows  any
-	}{{"Port_Group", &groups}, {"Logical_Switch", &switches}, {"Logical_Router", &routers}} {
-		h.asked[q.table] += count[q.table]
+	}{{groupACLs.table, &groups}, {portsOfSwitch.table, &switches}, {portsOfRouter.table, &routers}} {
 		if h.asked[q.table] > fewLookups && !h.whole[q.table] {
 			queries, tables = append(queries, &ovsdb.Query{Rows: q.rows}), append(tables, q.table)
+			h.whole[q.table] = true
+		}
+	}
+	for _, p := range places {
+		for _, r := range p.holders {
+			if !h.whole[r.table] && reader.Has(r.table, r.column) {
+				query, holder := r.query(p.uuid)
+				queries = append(queries, query)
+				takes = append(takes, func() { h.hold(r, []ovsdb.UUID{p.uuid}, holder()) })
+			}
 		}
 	}
 	return queries, func() {
-		for _, table := range tables {
-			h.whole[table] = true
+		for _, take := range takes {
+			take()
 		}
 		for _, r := range groups {
-			h.hold("Port_Group acls", r.ACLs, named{r.Name, r.ExternalIDs})
+			h.hold(groupACLs, r.ACLs, named{r.Name, r.ExternalIDs})
 		}
 		for _, r := range switches {
 			who := named{r.Name, r.ExternalIDs}
-			h.hold("Logical_Switch acls", r.ACLs, who)
-			h.hold("Logical_Switch qos_rules", r.QoSRules, who)
-			h.hold("Logical_Switch ports", r.Ports, who)
+			h.hold(switchACLs, r.ACLs, who)
+			h.hold(switchQoS, r.QoSRules, who)
+			h.hold(portsOfSwitch, r.Ports, who)
 		}
 		for _, r := range routers {
 			who := named{r.Name, r.ExternalIDs}
-			h.hold("Logical_Router nat", r.NAT, who)
-			h.hold("Logical_Router policies", r.Policies, who)
-			h.hold("Logical_Router static_routes", r.StaticRoutes, who)
-			h.hold("Logical_Router ports", r.Ports, who)
+			h.hold(routerNAT, r.NAT, who)
+			h.hold(routerPolicies, r.Policies, who)
+			h.hold(routerRoutes, r.StaticRoutes, who)
+			h.hold(portsOfRouter, r.Ports, who)
 		}
 	}
 }
 
-func (h *holders) hold(column string, members []ovsdb.UUID, who named) {
-	if h.held[column] == nil {
-		h.held[column] = map[ovsdb.UUID]named{}
+func (h *holders) hold(r reference, members []ovsdb.UUID, who named) {
+	if h.held[r] == nil {
+		h.held[r] = map[ovsdb.UUID]named{}
 	}
 	for _, uuid := range members {
-		h.held[column][uuid] = who
+		h.held[r][uuid] = who
 	}
 }
+
+// query asks for the holder of one row.
+func (r reference) query(uuid ovsdb.UUID) (*ovsdb.Query, func() named) {
+	switch r.table {
+	case groupACLs.table:
+		return queryHolder[nb.PortGroup](r.column, uuid)
+	case portsOfSwitch.table:
+		return queryHolder[nb.LogicalSwitch](r.column, uuid)
+	}
+	return queryHolder[nb.LogicalRouter](r.column, uuid)
+}
+
+func queryHolder[T ovsdb.Row](column string, uuid ovsdb.UUID) (*ovsdb.Query, func() named) {
+	var rows []holder[T]
+	return &ovsdb.Query{Rows: &rows, Where: []ovsdb.Condition{ovsdb.Where(column, "includes", uuid)}}, func() named {
+		if len(rows) == 0 {
+			return named{}
+		}
+		return named{rows[0].Name, rows[0].ExternalIDs}
+	}
+}
+
+// holder is a row of T's table, reduced to the columns that identify it.
+type holder[T ovsdb.Row] struct {
+	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
+	Name        string            `ovsdb:"name"`
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}
+
+// Table returns T's table.
+func (holder[T]) Table() string { var row T; return row.Table() }

@@ -11,14 +11,14 @@ import (
 
 // The tables that hints may refer to.
 var (
-	acls          = tableOf(describeACL, "Port_Group", "Logical_Switch")
+	acls          = tableOf(describeACL, groupACLs, switchACLs)
 	loadBalancers = tableOf(describeLoadBalancer)
-	nats          = tableOf(describeNAT, "Logical_Router")
-	policies      = tableOf(describePolicy, "Logical_Router")
-	routes        = tableOf(describeRoute, "Logical_Router")
-	qoses         = tableOf(describeQoS, "Logical_Switch")
-	switchPorts   = tableOf(describeSwitchPort, "Logical_Switch")
-	routerPorts   = tableOf(describeRouterPort, "Logical_Router")
+	nats          = tableOf(describeNAT, routerNAT)
+	policies      = tableOf(describePolicy, routerPolicies)
+	routes        = tableOf(describeRoute, routerRoutes)
+	qoses         = tableOf(describeQoS, switchQoS)
+	switchPorts   = tableOf(describeSwitchPort, portsOfSwitch)
+	routerPorts   = tableOf(describeRouterPort, portsOfRouter)
 	dhcpOptions   = tableOf(describeDHCP)
 	portGroups    = tableOf(describePortGroup)
 	staticMACs    = tableOf(describeStaticMAC)
@@ -75,13 +75,13 @@ func tablesOf(stage string) []table {
 	return nil
 }
 
-func describeACL(row nb.ACL, l lookup) Object {
+func describeACL(row nb.ACL, h *holders) Object {
 	o := Object{Kind: "ACL", Name: row.Name.Get()}
 	var owner Owner
-	if group := heldBy[nb.PortGroup](l, "acls", row.UUID); group.Name != "" {
-		o.Holder, owner = Holder{GroupHolder, group.Name}, OwnerOf(group.ExternalIDs)
+	if group := h.of(groupACLs, row.UUID); group.name != "" {
+		o.Holder, owner = Holder{GroupHolder, group.name}, OwnerOf(group.ids)
 	} else {
-		o.Holder, owner = onSwitch(l, "acls", row.UUID)
+		o.Holder, owner = h.onSwitch(switchACLs, row.UUID)
 	}
 	o.Owner = ACLOwner(row.ExternalIDs, o.Holder, owner)
 	head, tier := "ACL", ""
@@ -100,7 +100,7 @@ func describeACL(row nb.ACL, l lookup) Object {
 	return o
 }
 
-func describeLoadBalancer(row nb.LoadBalancer, _ lookup) Object {
+func describeLoadBalancer(row nb.LoadBalancer, _ *holders) Object {
 	o := Object{Kind: "load balancer", Name: row.Name, Owner: cmp.Or(OwnerOf(row.ExternalIDs), serviceOf(row.Name))}
 	o.Text = line(fmt.Sprintf("load balancer %q", row.Name), o.Owner.String(), cmp.Or(row.Protocol.Get(), "tcp"))
 	return o
@@ -120,8 +120,8 @@ func serviceOf(name string) Owner {
 	return Owner{}
 }
 
-func describeNAT(row nb.NAT, l lookup) Object {
-	holder, owner := onRouter(l, "nat", row.UUID)
+func describeNAT(row nb.NAT, h *holders) Object {
+	holder, owner := h.onRouter(routerNAT, row.UUID)
 	o := Object{Kind: "NAT", Owner: cmp.Or(OwnerOf(row.ExternalIDs), owner), Holder: holder}
 	o.Name = fmt.Sprintf("%s %s as %s", row.Type, row.LogicalIP, row.ExternalIP)
 	if row.Type == "dnat" {
@@ -131,8 +131,8 @@ func describeNAT(row nb.NAT, l lookup) Object {
 	return o
 }
 
-func describePolicy(row nb.Policy, l lookup) Object {
-	holder, owner := onRouter(l, "policies", row.UUID)
+func describePolicy(row nb.Policy, h *holders) Object {
+	holder, owner := h.onRouter(routerPolicies, row.UUID)
 	o := Object{Kind: "policy", Owner: cmp.Or(OwnerOf(row.ExternalIDs), owner), Holder: holder}
 	o.Name = fmt.Sprintf("%d %s", row.Priority, row.Match)
 	action := row.Action
@@ -143,8 +143,8 @@ func describePolicy(row nb.Policy, l lookup) Object {
 	return o
 }
 
-func describeRoute(row nb.StaticRoute, l lookup) Object {
-	holder, owner := onRouter(l, "static_routes", row.UUID)
+func describeRoute(row nb.StaticRoute, h *holders) Object {
+	holder, owner := h.onRouter(routerRoutes, row.UUID)
 	o := Object{Kind: "route", Name: row.IPPrefix, Owner: cmp.Or(OwnerOf(row.ExternalIDs), owner), Holder: holder}
 	var port, from, table string
 	if p := row.OutputPort.Get(); p != "" {
@@ -160,28 +160,28 @@ func describeRoute(row nb.StaticRoute, l lookup) Object {
 	return o
 }
 
-func describeQoS(row nb.QoS, l lookup) Object {
-	holder, owner := onSwitch(l, "qos_rules", row.UUID)
+func describeQoS(row nb.QoS, h *holders) Object {
+	holder, owner := h.onSwitch(switchQoS, row.UUID)
 	o := Object{Kind: "QoS", Name: shortName(row.UUID), Owner: cmp.Or(OwnerOf(row.ExternalIDs), owner), Holder: holder}
 	o.Text = line("QoS rule, if "+row.Match, o.Owner.String(), fmt.Sprintf("%s %d", row.Direction, row.Priority), holder.String())
 	return o
 }
 
-func describeSwitchPort(row nb.LogicalSwitchPort, l lookup) Object {
-	holder, _ := onSwitch(l, "ports", row.UUID)
+func describeSwitchPort(row nb.LogicalSwitchPort, h *holders) Object {
+	holder, _ := h.onSwitch(portsOfSwitch, row.UUID)
 	o := Object{Kind: "switch port", Name: row.Name, Owner: PortOwner(row.Name, row.ExternalIDs), Holder: holder}
 	o.Text = line("port "+row.Name, o.Owner.String(), row.Type, holder.String())
 	return o
 }
 
-func describeRouterPort(row nb.LogicalRouterPort, l lookup) Object {
-	holder, _ := onRouter(l, "ports", row.UUID)
+func describeRouterPort(row nb.LogicalRouterPort, h *holders) Object {
+	holder, _ := h.onRouter(portsOfRouter, row.UUID)
 	o := Object{Kind: "router port", Name: row.Name, Owner: OwnerOf(row.ExternalIDs), Holder: holder}
 	o.Text = line("port "+row.Name, o.Owner.String(), strings.Join(row.Networks, " "), holder.String())
 	return o
 }
 
-func describeDHCP(row nb.DHCPOptions, _ lookup) Object {
+func describeDHCP(row nb.DHCPOptions, _ *holders) Object {
 	o := Object{Kind: "DHCP options", Name: row.Cidr, Owner: OwnerOf(row.ExternalIDs)}
 	if subnet := row.ExternalIDs["subnet_id"]; o.Owner == (Owner{}) && subnet != "" {
 		o.Owner = Owner{CMS: Neutron, Kind: "neutron subnet", Name: subnet}
@@ -190,36 +190,36 @@ func describeDHCP(row nb.DHCPOptions, _ lookup) Object {
 	return o
 }
 
-func describePortGroup(row nb.PortGroup, _ lookup) Object {
+func describePortGroup(row nb.PortGroup, _ *holders) Object {
 	o := Object{Kind: "port group", Name: row.Name, Owner: GroupOwner(row.Name, row.ExternalIDs)}
 	o.Text = line("port group "+row.Name, o.Owner.String())
 	return o
 }
 
-func describeAddressSet(row nb.AddressSet, _ lookup) Object {
+func describeAddressSet(row nb.AddressSet, _ *holders) Object {
 	o := Object{Kind: "address set", Name: row.Name, Owner: OwnerOf(row.ExternalIDs)}
 	o.Text = line("address set "+row.Name, o.Owner.String(), fmt.Sprintf("%d addresses", len(row.Addresses)))
 	return o
 }
 
-func describeStaticMAC(row nb.StaticMACBinding, _ lookup) Object {
+func describeStaticMAC(row nb.StaticMACBinding, _ *holders) Object {
 	o := Object{Kind: "static MAC binding", Name: row.IP}
 	o.Text = fmt.Sprintf("%s is at %s behind %s (static)", row.IP, row.MAC, row.LogicalPort)
 	return o
 }
 
-func describeForwardingGroup(row nb.ForwardingGroup, _ lookup) Object {
+func describeForwardingGroup(row nb.ForwardingGroup, _ *holders) Object {
 	o := Object{Kind: "forwarding group", Name: row.Name, Owner: OwnerOf(row.ExternalIDs)}
 	o.Text = line("forwarding group "+row.Name, o.Owner.String(), row.VIP)
 	return o
 }
 
-func describeDNS(row nb.DNS, _ lookup) Object {
+func describeDNS(row nb.DNS, _ *holders) Object {
 	o := Object{Kind: "DNS", Name: shortName(row.UUID), Owner: OwnerOf(row.ExternalIDs)}
 	o.Text = line(fmt.Sprintf("DNS, %d names", len(row.Records)), o.Owner.String())
 	return o
 }
 
-func describeMeter(row nb.Meter, _ lookup) Object {
+func describeMeter(row nb.Meter, _ *holders) Object {
 	return Object{Kind: "meter", Name: row.Name, Owner: OwnerOf(row.ExternalIDs), Text: "meter " + row.Name}
 }

@@ -213,14 +213,8 @@ type place struct {
 
 // read reads rows and their holders in one transaction.
 func (o *Objects) read(ctx context.Context, places []place) {
-	held := map[string]int{}
-	for _, p := range places {
-		for _, holder := range p.holders {
-			held[holder]++
-		}
-	}
-	queries, take := o.holders.expect(held)
-	objects := make([]func(lookup) []Object, len(places))
+	queries, take := o.holders.expect(o.reader, places)
+	objects := make([]func(*holders) []Object, len(places))
 	for i, p := range places {
 		var query *ovsdb.Query
 		query, objects[i] = p.read(p.uuid)
@@ -232,7 +226,7 @@ func (o *Objects) read(ctx context.Context, places []place) {
 	}
 	take()
 	for _, describe := range objects {
-		for _, object := range describe(lookup{ctx, o.reader, &o.holders}) {
+		for _, object := range describe(&o.holders) {
 			o.objects[object.UUID] = object
 		}
 	}
@@ -323,27 +317,16 @@ func (o *Objects) fail(err error) {
 // A table is one that hints may refer to. It provides a query and a function that turns the rows into the result.
 type table struct {
 	name    string
-	holders []string // tables whose rows refer to this one's
+	holders []reference // to this table's rows
 	uuids   func(...ovsdb.Condition) (*ovsdb.Query, func() []ovsdb.UUID)
-	read    func(ovsdb.UUID) (*ovsdb.Query, func(lookup) []Object)
+	read    func(ovsdb.UUID) (*ovsdb.Query, func(*holders) []Object)
 }
 
-// holder is a row of T's table, reduced to the columns that identify it.
-type holder[T ovsdb.Row] struct {
-	UUID        ovsdb.UUID        `ovsdb:"_uuid"`
-	Name        string            `ovsdb:"name"`
-	ExternalIDs map[string]string `ovsdb:"external_ids"`
-}
-
-// Table returns T's table.
-func (holder[T]) Table() string { var row T; return row.Table() }
-
-// tableOf returns the table of rows of type T, which describe turns into objects; holders are the tables that refer
-// to it.
-func tableOf[T ovsdb.Row](describe func(T, lookup) Object, holders ...string) table {
+// tableOf returns the table of rows of type T, which describe turns into objects; held are the references to them.
+func tableOf[T ovsdb.Row](describe func(T, *holders) Object, held ...reference) table {
 	var zero T
 	return table{
-		name: zero.Table(), holders: holders,
+		name: zero.Table(), holders: held,
 		uuids: func(where ...ovsdb.Condition) (*ovsdb.Query, func() []ovsdb.UUID) {
 			var rows []ovsdb.Key[T]
 			return &ovsdb.Query{Rows: &rows, Where: where}, func() []ovsdb.UUID {
@@ -354,12 +337,12 @@ func tableOf[T ovsdb.Row](describe func(T, lookup) Object, holders ...string) ta
 				return uuids
 			}
 		},
-		read: func(uuid ovsdb.UUID) (*ovsdb.Query, func(lookup) []Object) {
+		read: func(uuid ovsdb.UUID) (*ovsdb.Query, func(*holders) []Object) {
 			var rows []T
-			return &ovsdb.Query{Rows: &rows, Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", uuid)}}, func(l lookup) []Object {
+			return &ovsdb.Query{Rows: &rows, Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", uuid)}}, func(h *holders) []Object {
 				var objects []Object
 				for _, row := range rows {
-					object := describe(row, l)
+					object := describe(row, h)
 					object.UUID, object.Row = uuid, row
 					objects = append(objects, object)
 				}
@@ -367,40 +350,6 @@ func tableOf[T ovsdb.Row](describe func(T, lookup) Object, holders ...string) ta
 			}
 		},
 	}
-}
-
-// lookup finds the holder of a row.
-type lookup struct {
-	ctx     context.Context
-	reader  ovsdb.Reader
-	holders *holders
-}
-
-// heldBy returns the row of T's table with uuid in column, zero if not found: an unreadable holder is omitted from
-// the text.
-func heldBy[T ovsdb.Row](l lookup, column string, uuid ovsdb.UUID) holder[T] {
-	var zero T
-	if !l.reader.Has(zero.Table(), column) {
-		return holder[T]{}
-	}
-	if name, ids, known := l.holders.find(zero.Table(), column, uuid); known {
-		return holder[T]{Name: name, ExternalIDs: ids}
-	}
-	rows, err := ovsdb.Find[holder[T]](l.ctx, l.reader, ovsdb.Where(column, "includes", uuid))
-	if err != nil || len(rows) == 0 {
-		return holder[T]{}
-	}
-	return rows[0]
-}
-
-func onRouter(l lookup, column string, uuid ovsdb.UUID) (Holder, Owner) {
-	router := heldBy[nb.LogicalRouter](l, column, uuid)
-	return Holder{RouterHolder, router.Name}, OwnerOf(router.ExternalIDs)
-}
-
-func onSwitch(l lookup, column string, uuid ovsdb.UUID) (Holder, Owner) {
-	sw := heldBy[nb.LogicalSwitch](l, column, uuid)
-	return Holder{SwitchHolder, sw.Name}, OwnerOf(sw.ExternalIDs)
 }
 
 // line joins the non-empty arguments as `head (a, b)`.
