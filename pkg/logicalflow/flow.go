@@ -182,6 +182,8 @@ type entry struct {
 	id        ovsdb.UUID
 	match     string
 	priority  int
+	pipeline  uint8
+	table     uint8
 	conntrack bool // tagged acl_ct_translation
 
 	parsing   sync.Once
@@ -191,6 +193,20 @@ type entry struct {
 	mu        sync.Mutex // held while the flow is read
 	flow      atomic.Pointer[Flow]
 	onChassis map[string]*Flow // of a flow with template variables
+}
+
+// row returns the entry's row, given the rest of it.
+func (e *entry) row(rest sb.LogicalFlowRest) sb.LogicalFlow {
+	row := sb.LogicalFlow{
+		LogicalFlowMatch: sb.LogicalFlowMatch{UUID: e.id, Pipeline: pipelines[e.pipeline], TableID: int(e.table), Priority: e.priority, Match: e.match},
+		Actions:          rest.Actions, ControllerMeter: rest.ControllerMeter, FlowDesc: rest.FlowDesc, Tags: rest.Tags, ExternalIDs: rest.ExternalIDs,
+	}
+	if owner := (ovsdb.Set[ovsdb.UUID]{e.owner.id}); e.owner.column == ofGroup {
+		row.LogicalDPGroup = owner
+	} else {
+		row.LogicalDatapath = owner
+	}
+	return row
 }
 
 // inOrder sorts by falling priority.
@@ -287,16 +303,16 @@ func (n *Network) read(ctx context.Context, e *entry) (*Flow, error) {
 		return f, nil
 	}
 	wanted := append([]*entry{e}, e.owner.likely(e)...)
-	queries := make([]*ovsdb.Query, len(wanted))
+	queries, rest := make([]*ovsdb.Query, len(wanted)), make([][]sb.LogicalFlowRest, len(wanted))
 	for i, w := range wanted {
-		queries[i] = &ovsdb.Query{Rows: &[]sb.LogicalFlow{}, Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", w.id)}}
+		queries[i] = &ovsdb.Query{Rows: &rest[i], Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", w.id)}}
 	}
 	if err := n.db.Select(ctx, queries...); err != nil {
 		return nil, err
 	}
 	for i, w := range wanted {
-		for _, row := range *queries[i].Rows.(*[]sb.LogicalFlow) {
-			w.flow.CompareAndSwap(nil, n.compile(row, w.conntrack))
+		for _, r := range rest[i] {
+			w.flow.CompareAndSwap(nil, n.compile(w.row(r), w.conntrack))
 		}
 	}
 	if f := e.flow.Load(); f != nil {

@@ -41,7 +41,7 @@ const (
 
 // An owner is what flows belong to: a datapath or a datapath group.
 type owner struct {
-	column string // of Logical_Flow
+	column string // of Logical_Flow: ofDatapath or ofGroup
 	id     ovsdb.UUID
 
 	mu     sync.Mutex   // held while flows are read
@@ -53,14 +53,20 @@ type owner struct {
 	byCookie map[uint32][]*entry // all of them, once all tables are loaded
 }
 
+// The columns of Logical_Flow that name the owner of a flow.
+const (
+	ofDatapath = "logical_datapath"
+	ofGroup    = "logical_dp_group"
+)
+
 // grouped reports whether datapaths share flows: OVN 20.12 and later.
-func (n *Network) grouped() bool { return n.db.Has("Logical_Flow", "logical_dp_group") }
+func (n *Network) grouped() bool { return n.db.Has("Logical_Flow", ofGroup) }
 
 // owners returns the owners of a datapath's flows.
 func (n *Network) owners(d *Datapath, groups []ovsdb.Key[sb.LogicalDPGroup]) []*owner {
-	owners := []*owner{{column: "logical_datapath", id: d.Row.UUID}}
+	owners := []*owner{{column: ofDatapath, id: d.Row.UUID}}
 	for _, g := range groups {
-		o, _ := n.shared.LoadOrStore(g.UUID, &owner{column: "logical_dp_group", id: g.UUID})
+		o, _ := n.shared.LoadOrStore(g.UUID, &owner{column: ofGroup, id: g.UUID})
 		owners = append(owners, o.(*owner))
 	}
 	return owners
@@ -132,8 +138,11 @@ func (o *owner) fill(n *Network, rows []sb.LogicalFlowMatch, from, to int, trans
 		if r.TableID < from || r.TableID >= to {
 			continue
 		}
-		at := &tables[pipelineIndex(r.Pipeline)][r.TableID]
-		*at = append(*at, &entry{owner: o, id: r.UUID, match: r.Match, priority: r.Priority, conntrack: translated[r.UUID]})
+		pipeline := pipelineIndex(r.Pipeline)
+		at := &tables[pipeline][r.TableID]
+		*at = append(*at, &entry{
+			owner: o, id: r.UUID, match: r.Match, priority: r.Priority, pipeline: uint8(pipeline), table: uint8(r.TableID), conntrack: translated[r.UUID],
+		})
 	}
 	for p := range tables {
 		for t, entries := range tables[p] {
@@ -227,6 +236,9 @@ func (n *Network) IgnoreTags() {
 	defer n.translated.mu.Unlock()
 	n.translated.rows = map[ovsdb.UUID]bool{}
 }
+
+// pipelines are the names by pipelineIndex.
+var pipelines = [2]string{Ingress, Egress}
 
 func pipelineIndex(pipeline string) int {
 	if pipeline == Egress {

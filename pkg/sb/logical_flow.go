@@ -15,6 +15,16 @@ type LogicalFlow struct {
 	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
 }
 
+// LogicalFlowRest is a row of Logical_Flow with what one who has read its LogicalFlowMatch, by its datapath or group, does not have.
+type LogicalFlowRest struct {
+	UUID            ovsdb.UUID        `ovsdb:"_uuid"`
+	Actions         string            `ovsdb:"actions"`
+	ControllerMeter ovsdb.Set[string] `ovsdb:"controller_meter"`
+	FlowDesc        ovsdb.Set[string] `ovsdb:"flow_desc"`
+	Tags            map[string]string `ovsdb:"tags"`
+	ExternalIDs     map[string]string `ovsdb:"external_ids"`
+}
+
 // LogicalFlowBrief is a row of Logical_Flow with the columns that checks compare with a node's flows.
 type LogicalFlowBrief struct {
 	LogicalFlowMatch

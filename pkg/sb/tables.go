@@ -28,6 +28,7 @@ func (LogicalDPGroup) Table() string       { return "Logical_DP_Group" }
 func (LogicalFlowHints) Table() string     { return "Logical_Flow" }
 func (LogicalFlowMatch) Table() string     { return "Logical_Flow" }
 func (LogicalFlowNames) Table() string     { return "Logical_Flow" }
+func (LogicalFlowRest) Table() string      { return "Logical_Flow" }
 func (MACBinding) Table() string           { return "MAC_Binding" }
 func (Meter) Table() string                { return "Meter" }
 func (MeterBand) Table() string            { return "Meter_Band" }
