@@ -26,6 +26,7 @@ type tracer struct {
 	simulated []string // nodes whose ovs-vswitchd was simulated
 	views     map[*cluster.Node]*nodeView
 	zones     map[*cluster.Zone]*zoneView
+	coming    func()    // waits for nodes that are read while others are asked; nil if there are none
 	beganAt   *nodeView // the node that sends the first packet itself; nil if a workload or the network outside does
 
 	ingress  *journey.Ingress // where the packet enters a bridge

@@ -67,6 +67,29 @@ type Reads struct {
 	Pod     func(n *cluster.Node, link string) (*node.PodNet, error)
 }
 
+// A podKey names a workload by its link on a node.
+type podKey struct {
+	node *cluster.Node
+	link string
+}
+
+// once has what nobody has read before read once each, whoever asks for it first.
+func (r *Reads) once(ctx context.Context) {
+	var mu sync.Mutex
+	if r.Network == nil {
+		networks := map[*cluster.Node]func() (*node.Network, error){}
+		r.Network = func(n *cluster.Node) (*node.Network, error) {
+			return onceFor(&mu, networks, n, func() (*node.Network, error) { return n.Host.Network(ctx) })
+		}
+	}
+	if r.Pod == nil {
+		pods := map[podKey]func() (*node.PodNet, error){}
+		r.Pod = func(n *cluster.Node, link string) (*node.PodNet, error) {
+			return onceFor(&mu, pods, podKey{n, link}, func() (*node.PodNet, error) { return n.Host.Pod(ctx, link) })
+		}
+	}
+}
+
 func (r *Reads) network(ctx context.Context, n *cluster.Node) (*node.Network, error) {
 	if r.Network != nil {
 		return r.Network(n)

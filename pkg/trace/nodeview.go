@@ -86,6 +86,9 @@ func (t *tracer) view(ctx context.Context, n *cluster.Node) (*nodeView, error) {
 	if v, ok := t.views[n]; ok {
 		return v, nil
 	}
+	if n.Vswitch() == nil && t.coming != nil {
+		t.coming()
+	}
 	if !n.Far() {
 		t.cluster.Gather(ctx, n)
 	}

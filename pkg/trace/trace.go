@@ -26,6 +26,7 @@ func Run(ctx context.Context, c *cluster.Cluster, g *topology.Graph, q Query) (*
 		return nil, nil, err
 	}
 	if !t.noNodes {
+		t.reads.once(ctx)
 		t.beginAt(ctx, ask.from, ask.to)
 	}
 	expected, notes, err := t.logical(ctx, ask)
@@ -52,7 +53,7 @@ func (t *tracer) fill(ctx context.Context, ask *question, expected *journey.Walk
 		result.Take(expected)
 		return nil
 	}
-	t.gather(ctx, ask, expected)
+	defer t.gather(ctx, ask, expected)()
 	actual := walkOf(t.openflow(ctx, ask, len(expected.Branches)))
 	if actual.Verdict.Outcome == journey.Unknown && len(t.unasked) > 0 && expected.Verdict.Outcome != journey.Unknown {
 		t.restOnOVN(expected)
@@ -163,61 +164,94 @@ func (q *question) chosen(branches []journey.Branch) error {
 	return &topology.NameError{Text: q.Backend.String(), Reason: "the service has no such backend\nhint: it has " + strings.Join(has, ", ")}
 }
 
-// beginAt has the nodes at both ends, and the names on them, read while the logical flows are followed.
+// beginAt has what will be asked of the nodes at both ends read while the logical flows are followed. Whoever needs it waits for it, and
+// gets its error.
 func (t *tracer) beginAt(ctx context.Context, ends ...topology.Match) {
 	for _, end := range ends {
 		if end.Chassis == nil {
 			continue
 		}
-		if n := t.cluster.Node(end.Chassis.Name); n != nil && !n.Far() {
+		n := t.cluster.Node(end.Chassis.Name)
+		switch {
+		case n == nil || n.Far():
+		case n.Vswitch() != nil:
+			go func() { _, _ = t.known.Names(ctx, n) }()
+			go func() { _, _ = t.reads.network(ctx, n) }()
+			for _, link := range linksOn(end.Port, n) {
+				go func() { _, _ = t.reads.pod(ctx, n, link) }()
+			}
+		default:
 			node.AskAhead(n.Host).Begin(ctx)
 			zone := t.cluster.ZoneOf(n)
-			go func() { _, _ = t.known.logical(ctx, zone) }() // for the names on the node; whoever needs them gets the error
+			go func() { _, _ = t.known.logical(ctx, zone) }() // for the names on the node
 		}
 	}
 }
 
-// gather opens the nodes that the logical flows lead to in parallel, so that unreachable ones cost one timeout in all.
-func (t *tracer) gather(ctx context.Context, ask *question, expected *journey.Walk) {
-	var nodes []*cluster.Node
+// linksOn returns the links on a node by which a port's owner is attached; none of nil.
+func linksOn(port *topology.Port, n *cluster.Node) (links []string) {
+	if port == nil {
+		return nil
+	}
+	for _, a := range port.Interfaces {
+		if a.Node == n.Name && a.OFPort > 0 {
+			links = append(links, a.Interface)
+		}
+	}
+	return links
+}
+
+// gather opens the nodes that the logical flows lead to in parallel, so that unreachable ones cost one timeout in all. It waits for the
+// first one and for those that are there already: the others are read while these are asked, and wait waits for them.
+func (t *tracer) gather(ctx context.Context, ask *question, expected *journey.Walk) (wait func()) {
+	var nodes, others []*cluster.Node
 	for _, d := range expected.Directions() {
 		for _, h := range d.Hops {
 			n := t.cluster.Node(h.Node)
-			if h.Node != "" && n != nil && !n.Far() && !slices.Contains(nodes, n) {
+			if h.Node == "" || n == nil || n.Far() || slices.Contains(nodes, n) || slices.Contains(others, n) {
+				continue
+			}
+			if len(nodes) > 0 && n.Vswitch() == nil && node.AskAhead(n.Host).Possible() {
+				others = append(others, n)
+			} else {
 				nodes = append(nodes, n)
 			}
 		}
 	}
-	if len(nodes) == 0 {
-		return
+	var coming sync.WaitGroup
+	if len(others) > 0 {
+		coming.Go(func() {
+			t.cluster.Gather(ctx, others...)
+			t.readNames(ctx, others)
+		})
 	}
+	t.coming = coming.Wait
+	if len(nodes) > 0 {
+		t.cluster.Gather(ctx, nodes...)
+		t.readAhead(ctx, ask, expected, nodes)
+	}
+	return coming.Wait
+}
+
+// readNames reads the names on open nodes side by side.
+func (t *tracer) readNames(ctx context.Context, nodes []*cluster.Node) {
 	var reading sync.WaitGroup
 	for _, n := range nodes {
-		if n.Vswitch() != nil { // it is there, while others are waited for
+		if n.Vswitch() != nil {
 			reading.Go(func() { _, _ = t.known.Names(ctx, n) }) // whoever needs it gets the error
 		}
 	}
-	t.cluster.Gather(ctx, nodes...)
-	t.readAhead(ctx, ask, expected, nodes)
 	reading.Wait()
 }
 
-// readAhead reads side by side what every node on the path will be asked for, and the workloads at both ends: one after the other that
-// is most of a trace's time.
+// readAhead reads side by side what nodes on the path will be asked for, and the workloads at both ends: one after the other that is
+// most of a trace's time.
 func (t *tracer) readAhead(ctx context.Context, ask *question, expected *journey.Walk, nodes []*cluster.Node) {
 	g, err := t.graph.WithNodes(ctx, t.cluster)
 	if err != nil {
 		return
 	}
 	t.graph = g
-	pods := map[podKey]func() (*node.PodNet, error){}
-	var mu sync.Mutex
-	read := func(n *cluster.Node, link string) (*node.PodNet, error) {
-		return onceFor(&mu, pods, podKey{n, link}, func() (*node.PodNet, error) { return n.Host.Pod(ctx, link) })
-	}
-	if t.reads.Pod == nil {
-		t.reads.Pod = read
-	}
 	ends, sender := []string{ask.request.From.Port, ask.request.To.Port}, map[string]bool{}
 	if port := g.PortByName(ask.request.From.Port); port != nil {
 		for _, a := range port.Interfaces {
@@ -230,11 +264,11 @@ func (t *tracer) readAhead(ctx context.Context, ask *question, expected *journey
 	slices.Sort(ends)
 	ends = slices.Compact(ends)
 	var reading sync.WaitGroup
+	reading.Go(func() { t.readNames(ctx, nodes) })
 	for _, n := range nodes {
 		if n.Vswitch() == nil {
 			continue
 		}
-		reading.Go(func() { _, _ = t.known.Names(ctx, n) }) // whoever needs it gets the error
 		for _, end := range ends {
 			port := g.PortByName(end)
 			if end == "" || port == nil {
@@ -243,20 +277,12 @@ func (t *tracer) readAhead(ctx context.Context, ask *question, expected *journey
 			if !sender[n.Name] && node.AskAhead(n.Host).Possible() {
 				continue // what comes by a tunnel is foreseen
 			}
-			for _, a := range port.Interfaces {
-				if a.Node == n.Name && a.OFPort > 0 {
-					reading.Go(func() { _, _ = t.reads.pod(ctx, n, a.Interface) })
-				}
+			for _, link := range linksOn(port, n) {
+				reading.Go(func() { _, _ = t.reads.pod(ctx, n, link) })
 			}
 		}
 	}
 	reading.Wait()
-}
-
-// A podKey names a workload by its link on a node.
-type podKey struct {
-	node *cluster.Node
-	link string
 }
 
 // notRead names the nodes that were not read.
