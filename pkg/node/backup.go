@@ -45,13 +45,18 @@ func (l *local) dump(ctx context.Context) ([]byte, error) {
 	}
 	var text bytes.Buffer
 	for _, t := range tables {
-		data := make([][]any, len(t.rows))
+		fmt.Fprintf(&text, `{"caption":"%s table","headings":["%s"],"data":[`, t.name, strings.Join(t.columns, `","`)) // names are identifiers: RFC 7047, 3.1
 		for i, row := range t.rows {
-			for _, column := range t.columns {
-				data[i] = append(data[i], row[column])
+			if i > 0 {
+				text.WriteByte(',')
 			}
+			for j, column := range t.columns {
+				text.WriteByte("[,"[min(j, 1)])
+				text.Write(row[column])
+			}
+			text.WriteByte(']')
 		}
-		text.Write(append(archive.Compact(map[string]any{"caption": t.name + " table", "headings": t.columns, "data": data}), '\n'))
+		text.WriteString("]}\n")
 	}
 	return text.Bytes(), nil
 }
@@ -60,7 +65,7 @@ func (l *local) dump(ctx context.Context) ([]byte, error) {
 type tableRows struct {
 	name    string
 	columns []string // those of the schema, and _uuid
-	rows    []map[string]any
+	rows    []map[string]json.RawMessage
 }
 
 // readAll reads the schema and all rows of the local Open_vSwitch database.
@@ -151,12 +156,10 @@ func (r *rowReader) rows(schema json.RawMessage) ([]tableRows, error) {
 		return nil, err
 	}
 	var selected []struct {
-		Rows  []map[string]any
+		Rows  []map[string]json.RawMessage
 		Error string
 	}
-	decoder := json.NewDecoder(bytes.NewReader(result))
-	decoder.UseNumber()
-	if err := decoder.Decode(&selected); err != nil {
+	if err := json.Unmarshal(result, &selected); err != nil {
 		return nil, err
 	}
 	if len(selected) < len(tables) {
@@ -176,7 +179,17 @@ func asRecord(tables []tableRows) (map[string]any, error) {
 	all := map[string]any{"_date": time.Now().UnixMilli()}
 	for _, t := range tables {
 		rows := map[string]any{}
-		for _, row := range t.rows {
+		for _, values := range t.rows {
+			row := make(map[string]any, len(values))
+			for column, text := range values {
+				value := json.NewDecoder(bytes.NewReader(text))
+				value.UseNumber()
+				var v any
+				if err := value.Decode(&v); err != nil {
+					return nil, err
+				}
+				row[column] = v
+			}
 			id, ok := row["_uuid"].([]any)
 			if !ok || len(id) != 2 {
 				return nil, fmt.Errorf("select from %s: a row without _uuid", t.name)
