@@ -64,7 +64,6 @@ func (h *holders) expect(reader ovsdb.Reader, places []place) (queries []*ovsdb.
 		groups   []nb.PortGroupContents
 		switches []nb.LogicalSwitchContents
 		routers  []nb.LogicalRouterContents
-		tables   []string
 		takes    []func()
 	)
 	for _, q := range []struct {
@@ -72,7 +71,7 @@ func (h *holders) expect(reader ovsdb.Reader, places []place) (queries []*ovsdb.
 		rows  any
 	}{{groupACLs.table, &groups}, {portsOfSwitch.table, &switches}, {portsOfRouter.table, &routers}} {
 		if h.asked[q.table] > fewLookups && !h.whole[q.table] {
-			queries, tables = append(queries, &ovsdb.Query{Rows: q.rows}), append(tables, q.table)
+			queries = append(queries, &ovsdb.Query{Rows: q.rows})
 			h.whole[q.table] = true
 		}
 	}
