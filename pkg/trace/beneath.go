@@ -194,8 +194,8 @@ func (v *nodeView) tableFull(ctx context.Context, userspace bool) bool {
 	}
 	var now, most string
 	if userspace {
-		most, _ = v.Host.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-maxconns", userspaceDatapath)
-		now, _ = v.Host.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-nconns", userspaceDatapath)
+		most, _ = v.reads.control(ctx, v.Node, "dpctl/ct-get-maxconns", userspaceDatapath)
+		now, _ = v.reads.control(ctx, v.Node, "dpctl/ct-get-nconns", userspaceDatapath)
 	} else if net, err := v.net(ctx); err == nil {
 		now, most = net.Sysctl["net/netfilter/nf_conntrack_count"], net.Sysctl["net/netfilter/nf_conntrack_max"]
 	}
@@ -208,7 +208,7 @@ func (v *nodeView) tableFull(ctx context.Context, userspace bool) bool {
 
 // askLimits asks ovs-vswitchd for limits of zones.
 func (v *nodeView) askLimits(ctx context.Context, which ...string) []openflow.ZoneLimit {
-	text, err := v.Host.Control(ctx, "ovs-vswitchd", "dpctl/ct-get-limits", which...)
+	text, err := v.reads.control(ctx, v.Node, "dpctl/ct-get-limits", which...)
 	if err != nil {
 		return nil
 	}

@@ -13,6 +13,15 @@ import (
 // usualBridge is the name of nearly every integration bridge: it is not known before a node's database is read.
 const usualBridge = "br-int"
 
+// usual returns what every trace asks ovs-vswitchd of a node that it comes by.
+func usual(userspace bool) [][]string {
+	questions := [][]string{{"dpif/show"}, {"dpctl/ct-get-limits"}}
+	if userspace {
+		questions = append(questions, []string{"dpctl/ct-get-maxconns", userspaceDatapath}, []string{"dpctl/ct-get-nconns", userspaceDatapath})
+	}
+	return questions
+}
+
 // Prepare has nodes on other hosts answer with their first reply what every trace asks of a node that it comes by. Call it
 // before the deployment is loaded.
 func Prepare(c *cluster.Cluster) {
@@ -20,11 +29,8 @@ func Prepare(c *cluster.Cluster) {
 		ahead := node.AskAhead(n.Host)
 		ahead.Control("ovn-controller", "version")
 		ahead.Dump(usualBridge, node.TLVMap)
-		for _, command := range []string{"dpif/show", "dpctl/ct-get-limits"} {
-			ahead.Control("ovs-vswitchd", command)
-		}
-		for _, command := range []string{"dpctl/ct-get-maxconns", "dpctl/ct-get-nconns"} {
-			ahead.Control("ovs-vswitchd", command, userspaceDatapath)
+		for _, question := range usual(true) {
+			ahead.Control("ovs-vswitchd", question[0], question[1:]...)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
@@ -65,6 +66,8 @@ type Reads struct {
 	Network func(n *cluster.Node) (*node.Network, error)
 	Ports   func(n *cluster.Node, bridge string) ([]openflow.PortDesc, error)
 	Pod     func(n *cluster.Node, link string) (*node.PodNet, error)
+
+	asked func(n *cluster.Node, command string, args []string) (string, error) // ovs-vswitchd
 }
 
 // A podKey names a workload by its link on a node.
@@ -82,12 +85,26 @@ func (r *Reads) once(ctx context.Context) {
 			return onceFor(&mu, networks, n, func() (*node.Network, error) { return n.Host.Network(ctx) })
 		}
 	}
+	replies := map[string]func() (string, error){}
+	r.asked = func(n *cluster.Node, command string, args []string) (string, error) {
+		return onceFor(&mu, replies, fmt.Sprintf("%s %s %q", n.Name, command, args), func() (string, error) {
+			return n.Host.Control(ctx, "ovs-vswitchd", command, args...)
+		})
+	}
 	if r.Pod == nil {
 		pods := map[podKey]func() (*node.PodNet, error){}
 		r.Pod = func(n *cluster.Node, link string) (*node.PodNet, error) {
 			return onceFor(&mu, pods, podKey{n, link}, func() (*node.PodNet, error) { return n.Host.Pod(ctx, link) })
 		}
 	}
+}
+
+// control asks ovs-vswitchd what does not change during a trace.
+func (r *Reads) control(ctx context.Context, n *cluster.Node, command string, args ...string) (string, error) {
+	if r.asked != nil {
+		return r.asked(n, command, args)
+	}
+	return n.Host.Control(ctx, "ovs-vswitchd", command, args...)
 }
 
 func (r *Reads) network(ctx context.Context, n *cluster.Node) (*node.Network, error) {

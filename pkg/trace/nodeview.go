@@ -64,14 +64,17 @@ type nodeView struct {
 
 // Control asks a daemon of the node, as ofproto/trace and what belongs to it is asked; the numbers of ports are asked for once.
 func (v *nodeView) Control(ctx context.Context, daemon, command string, args ...string) (string, error) {
-	numbers := command == "dpif/show"
-	if numbers && v.numbers != "" {
+	if command != "dpif/show" {
+		return v.sw.Control(ctx, daemon, command, args...)
+	}
+	if v.numbers != "" {
 		return v.numbers, nil
 	}
-	reply, err := v.sw.Control(ctx, daemon, command, args...)
-	if numbers {
-		v.numbers = reply
+	reply, err := v.reads.control(ctx, v.Node, command)
+	if err != nil {
+		reply, err = v.sw.Control(ctx, daemon, command) // which may know them by itself
 	}
+	v.numbers = reply
 	return reply, err
 }
 

@@ -177,6 +177,14 @@ func (t *tracer) beginAt(ctx context.Context, ends ...topology.Match) {
 		case n.Vswitch() != nil:
 			go func() { _, _ = t.known.Names(ctx, n) }()
 			go func() { _, _ = t.reads.network(ctx, n) }()
+			questions := usual(t.netdev(n.Name))
+			go func() {
+				for _, question := range questions {
+					if _, err := t.reads.control(ctx, n, question[0], question[1:]...); err != nil {
+						return
+					}
+				}
+			}()
 			for _, link := range linksOn(end.Port, n) {
 				go func() { _, _ = t.reads.pod(ctx, n, link) }()
 			}
