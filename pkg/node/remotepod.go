@@ -203,16 +203,19 @@ func (r *remote) namedNetns(ctx context.Context, here *Link) (string, error) {
 }
 
 // findUnnamedNetns asks lsns for the namespace with that number. Without an lsns that knows numbers (util-linux
-// before 2.32, busybox), it guesses the one whose link is the counterpart of ours: links of other namespaces may
-// have the same indexes.
+// before 2.32, busybox), or if lsns lists the namespace without a process, it guesses the one whose link is the
+// counterpart of ours: links of other namespaces may have the same indexes.
 func (r *remote) findUnnamedNetns(ctx context.Context, here *Link) (name, path string, guessed bool, err error) {
 	p, err := r.ask(ctx, "netns", "seen", question{kernel: strings.ReplaceAll(`
 seen() {
 	if ids=$(lsns -n -r -t net -o NETNSID,PID 2>/dev/null); then
-		printf '%s\n' "$ids" | while read -r id pid; do
+		unnamed=$(printf '%s\n' "$ids" | while read -r id pid; do
 			[ "$id" != WANTED ] || printf '/proc/%s/ns/net\n' "$pid"
-		done
-		return
+		done)
+		case $unnamed in
+		*//*) ;;
+		*) printf '%s\n' "$unnamed"; return ;;
+		esac
 	fi
 	known=" $(readlink /proc/self/ns/net) "
 	for p in /proc/[0-9]*/ns/net; do

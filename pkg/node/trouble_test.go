@@ -323,14 +323,19 @@ func TestUnnamedPod(t *testing.T) {
 	// Numbers that no other lab of this machine has.
 	enter(t, "node2", "ip", "link", "add", "upod", "index", "54321", "type", "veth", "peer", "name", "inside", "index", "54322", "netns", pid)
 	t.Cleanup(func() { _ = hosts.Command(context.Background(), "node2", "ip", "link", "del", "upod").Run() })
-	without := t.TempDir()
-	if err := os.WriteFile(filepath.Join(without, "lsns"), []byte("#!/bin/sh\nexit 127\n"), 0o755); err != nil {
-		t.Fatal(err)
+	withLsns := func(script string) node.Host {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "lsns"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		h, err := node.Remote(node.RemoteConfig{Hostname: "node2", Prefix: filepath.Join(hosts.Dir, "enter") + " {hostname} env PATH=" + dir + ":" + os.Getenv("PATH")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { node.Close(h) })
+		return h
 	}
-	lacking, err := node.Remote(node.RemoteConfig{Hostname: "node2", Prefix: filepath.Join(hosts.Dir, "enter") + " {hostname} env PATH=" + without + ":" + os.Getenv("PATH")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lacking, withoutProcesses := withLsns("exit 127"), withLsns(`/usr/bin/lsns "$@" | while read -r id pid; do echo "$id"; done`)
 	check := func(h node.Host) {
 		t.Helper()
 		p, err := h.Pod(t.Context(), "upod")
@@ -342,7 +347,7 @@ func TestUnnamedPod(t *testing.T) {
 			t.Errorf("%s: link %s in %s, want inside in /proc/%s/ns/net", h.Origin(), p.Link.Name, p.Netns, pid)
 		}
 	}
-	for _, h := range []node.Host{local(t, "node2"), remote(t, "node2"), answered(t, "node2"), lacking} {
+	for _, h := range []node.Host{local(t, "node2"), remote(t, "node2"), answered(t, "node2"), lacking, withoutProcesses} {
 		check(h)
 	}
 	ours := strings.Split(strings.TrimSpace(enter(t, "node2", "cat", "/sys/class/net/upod/ifindex", "/sys/class/net/upod/iflink")), "\n")
