@@ -110,7 +110,8 @@ func TestFieldsOfHosts(t *testing.T) {
 	}
 	var fields []string
 	for _, name := range files {
-		if filepath.Base(name) == "ipjson.go" { // what ip(8) and tc(8) print is not saved
+		switch filepath.Base(name) {
+		case "ipjson.go", "answer.go": // neither what ip(8) and tc(8) print nor what one ovnctl asks another is saved
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
