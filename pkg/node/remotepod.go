@@ -202,20 +202,17 @@ func (r *remote) namedNetns(ctx context.Context, here *Link) (string, error) {
 	return "", nil
 }
 
-// findUnnamedNetns asks lsns for the namespace with that number. Without an lsns that knows numbers (util-linux
-// before 2.32, busybox), or if lsns lists the namespace without a process, it guesses the one whose link is the
-// counterpart of ours: links of other namespaces may have the same indexes.
+// findUnnamedNetns asks lsns for a process in the namespace with that number; there may be none. Without an lsns that
+// knows numbers (util-linux before 2.32, busybox), it guesses the one whose link is the counterpart of ours: links of
+// other namespaces may have the same indexes.
 func (r *remote) findUnnamedNetns(ctx context.Context, here *Link) (name, path string, guessed bool, err error) {
 	p, err := r.ask(ctx, "netns", "seen", question{kernel: strings.ReplaceAll(`
 seen() {
 	if ids=$(lsns -n -r -t net -o NETNSID,PID 2>/dev/null); then
-		unnamed=$(printf '%s\n' "$ids" | while read -r id pid; do
-			[ "$id" != WANTED ] || printf '/proc/%s/ns/net\n' "$pid"
-		done)
-		case $unnamed in
-		*//*) ;;
-		*) printf '%s\n' "$unnamed"; return ;;
-		esac
+		printf '%s\n' "$ids" | while read -r id pid; do
+			[ "$id" != WANTED ] || [ -z "$pid" ] || printf '/proc/%s/ns/net\n' "$pid"
+		done
+		return
 	fi
 	known=" $(readlink /proc/self/ns/net) "
 	for p in /proc/[0-9]*/ns/net; do
