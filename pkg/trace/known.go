@@ -85,21 +85,21 @@ func (r *Reads) once(ctx context.Context) {
 			return onceFor(&mu, networks, n, func() (*node.Network, error) { return n.Host.Network(ctx) })
 		}
 	}
-	replies := map[string]func() (string, error){}
-	r.asked = func(n *cluster.Node, command string, args []string) (string, error) {
-		return onceFor(&mu, replies, fmt.Sprintf("%s %s %q", n.Name, command, args), func() (string, error) {
-			return n.Host.Control(ctx, "ovs-vswitchd", command, args...)
-		})
-	}
 	if r.Pod == nil {
 		pods := map[podKey]func() (*node.PodNet, error){}
 		r.Pod = func(n *cluster.Node, link string) (*node.PodNet, error) {
 			return onceFor(&mu, pods, podKey{n, link}, func() (*node.PodNet, error) { return n.Host.Pod(ctx, link) })
 		}
 	}
+	replies := map[string]func() (string, error){}
+	r.asked = func(n *cluster.Node, command string, args []string) (string, error) {
+		return onceFor(&mu, replies, fmt.Sprintf("%s %s %q", n.Name, command, args), func() (string, error) {
+			return n.Host.Control(ctx, "ovs-vswitchd", command, args...)
+		})
+	}
 }
 
-// control asks ovs-vswitchd what does not change during a trace.
+// control asks ovs-vswitchd what one trace need not ask twice.
 func (r *Reads) control(ctx context.Context, n *cluster.Node, command string, args ...string) (string, error) {
 	if r.asked != nil {
 		return r.asked(n, command, args)

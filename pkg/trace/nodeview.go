@@ -71,7 +71,7 @@ func (v *nodeView) Control(ctx context.Context, daemon, command string, args ...
 		return v.numbers, nil
 	}
 	reply, err := v.reads.control(ctx, v.Node, command)
-	if err != nil {
+	if errors.Is(err, node.ErrUnavailable) {
 		reply, err = v.sw.Control(ctx, daemon, command) // which may know them by itself
 	}
 	v.numbers = reply
