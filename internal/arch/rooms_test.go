@@ -32,7 +32,7 @@ var readsOnly = rule{mute: []string{"Transact", "Apply", "Undo"}}
 // groups mirrors the folders under pkg/.
 var groups = []group{
 	{"gather", []room{
-		{paths: []string{"pkg/pattern"}, rule: rule{stdOnly: true}},
+		{paths: []string{"pkg/lazy", "pkg/pattern"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/secret"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/escape"}, rule: rule{stdOnly: true}},
 		{paths: []string{"pkg/memory"}, rule: rule{stdOnly: true}},
