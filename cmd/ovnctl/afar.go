@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/render"
 )
@@ -35,9 +36,11 @@ const programDir = "program"
 const askedReply = "\x00reply?\n"
 
 // machines are the words of uname(1) for the architectures that the program is built for.
-var machines = map[string][]string{
-	"amd64": {"x86_64", "amd64"}, "arm64": {"aarch64", "arm64"}, "ppc64le": {"ppc64le"}, "s390x": {"s390x"}, "riscv64": {"riscv64"},
-}
+var machines = lazy.Value[map[string][]string]{Make: func() map[string][]string {
+	return map[string][]string{
+		"amd64": {"x86_64", "amd64"}, "arm64": {"aarch64", "arm64"}, "ppc64le": {"ppc64le"}, "s390x": {"s390x"}, "riscv64": {"riscv64"},
+	}
+}}
 
 // keptHere are the flags that say how to get to the deployment from here, and do not hold on another node.
 var keptHere = []string{
@@ -134,7 +137,7 @@ func (o *options) carry(ctx context.Context, e *node.Errand, state string) (prog
 		return "", false, err
 	}
 	switch {
-	case station.System != "Linux" || runtime.GOOS != "linux" || !slices.Contains(machines[runtime.GOARCH], station.Machine):
+	case station.System != "Linux" || runtime.GOOS != "linux" || !slices.Contains(machines.Get()[runtime.GOARCH], station.Machine):
 		return "", false, &unfit{fmt.Errorf("it is %s on %s, and this program is for %s on %s", station.System, station.Machine, runtime.GOOS, runtime.GOARCH)}
 	case !station.Root:
 		return "", false, &unfit{errors.New("commands do not run as root there")}

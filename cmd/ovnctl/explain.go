@@ -15,6 +15,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
@@ -99,7 +100,7 @@ func explain(name string) (explanation, error) {
 func near(name string) []string {
 	name = strings.ToLower(name)
 	names := explained()
-	if like := topology.NearestNames(direction.Replace(name), names); len(like) > 0 {
+	if like := topology.NearestNames(direction.Get().Replace(name), names); len(like) > 0 {
 		return like
 	}
 	sharing := slices.DeleteFunc(names, func(n string) bool {
@@ -113,7 +114,9 @@ func near(name string) []string {
 	return sharing
 }
 
-var direction = strings.NewReplacer("ls_in_", "ls_", "ls_out_", "ls_", "lr_in_", "lr_", "lr_out_", "lr_")
+var direction = lazy.Value[*strings.Replacer]{Make: func() *strings.Replacer {
+	return strings.NewReplacer("ls_in_", "ls_", "ls_out_", "ls_", "lr_in_", "lr_", "lr_out_", "lr_")
+}}
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) }
 

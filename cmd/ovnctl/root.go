@@ -23,6 +23,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/document"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/memory"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -241,17 +242,19 @@ func readsNothing(cmd *cobra.Command) bool {
 }
 
 // otherFlags are flags of ovn-nbctl, ovs-ofctl and kubectl, with what ovnctl has for them.
-var otherFlags = map[string]string{
-	"db":             "--nb REMOTE, --sb REMOTE or --ovs REMOTE names a database",
-	"n":              "the namespace is part of the name: shop/client, or pod/client where only one has it",
-	"namespace":      "the namespace is part of the name: shop/client, or pod/client where only one has it",
-	"A":              "all namespaces are read: name a namespace as shop/",
-	"all-namespaces": "all namespaces are read: name a namespace as shop/",
-	"context":        "kubectl ovnctl is ovnctl with kubectl's flags; ovnctl itself takes --via kubectl",
-	"kubeconfig":     "kubectl ovnctl is ovnctl with kubectl's flags; ovnctl itself takes --via kubectl",
-	"l":              "ovnctl get KIND -l KEY=VALUE and ovnctl reach label:KEY=VALUE TO select by label",
-	"selector":       "ovnctl get KIND -l KEY=VALUE and ovnctl reach label:KEY=VALUE TO select by label",
-}
+var otherFlags = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"db":             "--nb REMOTE, --sb REMOTE or --ovs REMOTE names a database",
+		"n":              "the namespace is part of the name: shop/client, or pod/client where only one has it",
+		"namespace":      "the namespace is part of the name: shop/client, or pod/client where only one has it",
+		"A":              "all namespaces are read: name a namespace as shop/",
+		"all-namespaces": "all namespaces are read: name a namespace as shop/",
+		"context":        "kubectl ovnctl is ovnctl with kubectl's flags; ovnctl itself takes --via kubectl",
+		"kubeconfig":     "kubectl ovnctl is ovnctl with kubectl's flags; ovnctl itself takes --via kubectl",
+		"l":              "ovnctl get KIND -l KEY=VALUE and ovnctl reach label:KEY=VALUE TO select by label",
+		"selector":       "ovnctl get KIND -l KEY=VALUE and ovnctl reach label:KEY=VALUE TO select by label",
+	}
+}}
 
 // flagError words what is wrong with a flag's value.
 func flagError(err error) error {
@@ -277,7 +280,7 @@ func flagError(err error) error {
 func flagHint(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
-		if hint := otherFlags[unknown.GetSpecifiedName()]; hint != "" {
+		if hint := otherFlags.Get()[unknown.GetSpecifiedName()]; hint != "" {
 			return hint
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/decompress"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
@@ -390,7 +391,9 @@ var (
 )
 
 // dumpKinds maps commands to file names. The output of show ends with that of dump-ports-desc.
-var dumpKinds = map[string]string{"flows": "flows", "groups": "groups", "ports-desc": "ports", "show": "ports", "tlv-map": "tlv-map", "meters": "meters"}
+var dumpKinds = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{"flows": "flows", "groups": "groups", "ports-desc": "ports", "show": "ports", "tlv-map": "tlv-map", "meters": "meters"}
+}}
 
 // dump maps output of ovs-ofctl(8) and ovs-appctl(8).
 func (r *recogniser) dump(node, name string) {
@@ -408,7 +411,7 @@ func (r *recogniser) dump(node, name string) {
 		if m[2] == "show" {
 			rank = 0
 		}
-		r.add(path.Join(node, dumpKinds[m[2]]+"-"+m[4]+".txt"), source{name: name, rank: rank})
+		r.add(path.Join(node, dumpKinds.Get()[m[2]]+"-"+m[4]+".txt"), source{name: name, rank: rank})
 		return
 	}
 	if m := appctlName.Get().FindStringSubmatch(base); m != nil {

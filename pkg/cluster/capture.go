@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
@@ -164,20 +165,22 @@ func (c *Capture) Nodes(ctx context.Context) {
 }
 
 // controls are the commands for each daemon in any case: short replies, no changes.
-var controls = map[string][]string{
-	"ovs-vswitchd": {
-		"version", "dpif/show", "dpctl/show", "ofproto/list-tunnels", "ovs/route/show", "tnl/ports/show", "tnl/neigh/show", "tnl/arp/show",
-		"bfd/show", "cfm/show", "lacp/show", "bond/show", "upcall/show", "coverage/show", "memory/show", "dpif-netdev/pmd-stats-show", "mcast-snooping/show",
-	},
-	"ovsdb-server": {"version", "ovsdb-server/list-remotes", "memory/show", "coverage/show"},
-	"ovn-controller": {
-		"version", "connection-status", "debug/status", "ct-zone-list", "group-table-list", "meter-table-list", "lflow-cache/show-stats", "inc-engine/show-stats",
-		"debug/dump-local-bindings", "debug/dump-related-ports", "debug/dump-peer-ports", "debug/dump-local-template-vars", "debug/dump-mac-bindings", "coverage/show", "memory/show",
-	},
-	"ovn-northd": {"version", "status", "is-paused", "nb-connection-status", "sb-connection-status", "inc-engine/show-stats", "coverage/show", "memory/show"},
-	"ovnnb_db":   {"version", "ovsdb-server/list-remotes", "ovsdb-server/list-dbs", "memory/show", "coverage/show"},
-	"ovnsb_db":   {"version", "ovsdb-server/list-remotes", "ovsdb-server/list-dbs", "memory/show", "coverage/show"},
-}
+var controls = lazy.Value[map[string][]string]{Make: func() map[string][]string {
+	return map[string][]string{
+		"ovs-vswitchd": {
+			"version", "dpif/show", "dpctl/show", "ofproto/list-tunnels", "ovs/route/show", "tnl/ports/show", "tnl/neigh/show", "tnl/arp/show",
+			"bfd/show", "cfm/show", "lacp/show", "bond/show", "upcall/show", "coverage/show", "memory/show", "dpif-netdev/pmd-stats-show", "mcast-snooping/show",
+		},
+		"ovsdb-server": {"version", "ovsdb-server/list-remotes", "memory/show", "coverage/show"},
+		"ovn-controller": {
+			"version", "connection-status", "debug/status", "ct-zone-list", "group-table-list", "meter-table-list", "lflow-cache/show-stats", "inc-engine/show-stats",
+			"debug/dump-local-bindings", "debug/dump-related-ports", "debug/dump-peer-ports", "debug/dump-local-template-vars", "debug/dump-mac-bindings", "coverage/show", "memory/show",
+		},
+		"ovn-northd": {"version", "status", "is-paused", "nb-connection-status", "sb-connection-status", "inc-engine/show-stats", "coverage/show", "memory/show"},
+		"ovnnb_db":   {"version", "ovsdb-server/list-remotes", "ovsdb-server/list-dbs", "memory/show", "coverage/show"},
+		"ovnsb_db":   {"version", "ovsdb-server/list-remotes", "ovsdb-server/list-dbs", "memory/show", "coverage/show"},
+	}
+}}
 
 // defaults are the files with the options of services, below the host's configuration directory.
 var defaults = []string{
@@ -225,7 +228,7 @@ func (c *Capture) node(ctx context.Context, n *Node) {
 		if d.State != node.Answers || ctx.Err() != nil {
 			continue
 		}
-		for _, command := range controls[d.Name] {
+		for _, command := range controls.Get()[d.Name] {
 			_, _ = h.Control(ctx, d.Name, command)
 		}
 		switch d.Name {

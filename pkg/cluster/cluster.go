@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/sb"
@@ -531,7 +532,7 @@ func problem(what, where string, err error) Problem {
 	if p.Next = hintOf(err); p.Next != "" {
 		return p
 	}
-	if flag := flags[what]; flag != "" {
+	if flag := flags.Get()[what]; flag != "" {
 		p.Next = "name another server with " + flag
 	}
 	return p
@@ -548,4 +549,6 @@ func hintOf(err error) string {
 	return ""
 }
 
-var flags = map[string]string{northbound.name: northbound.flag, southbound.name: southbound.flag, "Open_vSwitch": "--ovs"}
+var flags = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{northbound.name: northbound.flag, southbound.name: southbound.flag, "Open_vSwitch": "--ovs"}
+}}

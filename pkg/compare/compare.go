@@ -10,6 +10,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
@@ -124,10 +125,10 @@ func (r *run) compareZones(ctx context.Context) {
 
 func (r *run) compareZone(ctx context.Context, z *zone) {
 	if r.options.wants(Configuration, LogicalFlows, OpenFlow) {
-		z.nb = r.database(ctx, z, "OVN_Northbound", z.a.NB, z.b.NB, northbound())
+		z.nb = r.database(ctx, z, "OVN_Northbound", z.a.NB, z.b.NB, northbound.Get())
 	}
 	if r.options.wants(Nodes, Bindings, Learned, Derived, LogicalFlows, OpenFlow) {
-		z.sb = r.database(ctx, z, "OVN_Southbound", z.a.SB, z.b.SB, southbound())
+		z.sb = r.database(ctx, z, "OVN_Southbound", z.a.SB, z.b.SB, southbound.Get())
 	}
 	for _, s := range []struct {
 		*sides
@@ -233,7 +234,7 @@ func (r *run) compareNode(ctx context.Context, a, b *cluster.Node) {
 	at := place{node: b.Name, database: "Open_vSwitch"}
 	rows := newSides()
 	var errA, errB error
-	both(func() { rows.a, errA = readRows(ctx, a.Vswitch(), openVswitch()) }, func() { rows.b, errB = readRows(ctx, b.Vswitch(), openVswitch()) })
+	both(func() { rows.a, errA = readRows(ctx, a.Vswitch(), openVswitch.Get()) }, func() { rows.b, errB = readRows(ctx, b.Vswitch(), openVswitch.Get()) })
 	if errA != nil || errB != nil {
 		r.gaps("Open_vSwitch of node "+b.Name, errA, errB)
 		return
@@ -289,7 +290,7 @@ func compareChanges(x, y Change) int {
 		cmp.Compare(slices.Index(Groups, x.Group), slices.Index(Groups, y.Group)),
 		topology.CompareNames(x.Zone, y.Zone),
 		topology.CompareNames(x.Node, y.Node),
-		cmp.Compare(rank()[x.Database+x.Kind], rank()[y.Database+y.Kind]),
+		cmp.Compare(rank.Get()[x.Database+x.Kind], rank.Get()[y.Database+y.Kind]),
 		topology.CompareNames(x.Name, y.Name),
 		topology.CompareNames(x.On, y.On),
 		cmp.Compare(x.Change, y.Change),
@@ -297,15 +298,15 @@ func compareChanges(x, y Change) int {
 }
 
 // rank is a kind's place, with kinds of a node's database before the node's others.
-var rank = sync.OnceValue(func() map[string]int {
+var rank = lazy.Value[map[string]int]{Make: func() map[string]int {
 	ranks := map[string]int{}
 	for _, source := range []struct {
 		database string
 		kinds    []*kind
-	}{{"OVN_Southbound", southbound()}, {"OVN_Northbound", northbound()}, {"Open_vSwitch", openVswitch()}, {"", host}} {
+	}{{"OVN_Southbound", southbound.Get()}, {"OVN_Northbound", northbound.Get()}, {"Open_vSwitch", openVswitch.Get()}, {"", host}} {
 		for _, k := range source.kinds {
 			ranks[source.database+k.name] = len(ranks)
 		}
 	}
 	return ranks
-})
+}}

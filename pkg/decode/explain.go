@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
 
@@ -14,13 +14,13 @@ import (
 // Page("LOCAL_OUTPUT"), Page("reg14"). about is "stage", "table" or "register"; both are empty for unknown names.
 func Page(name string) (text, about string) {
 	lower := strings.ToLower(name)
-	if about, ok := registers()[lower]; ok {
+	if about, ok := registers.Get()[lower]; ok {
 		return registerPage(lower, about), "register"
 	}
 	if table := release.PhysicalTable(strings.ToUpper(name)); table.Explain() != "" {
 		return tablePage(table), "table"
 	}
-	if words := stageWords()[lower]; words != "" {
+	if words := stageWords.Get()[lower]; words != "" {
 		return stagesPage(lower, words), "stage"
 	}
 	if _, _, ok := stageOf(lower); ok && explainStage(lower) != lower {
@@ -32,8 +32,8 @@ func Page(name string) (text, about string) {
 // Topics returns the names that Page knows, sorted. Stages of either pipeline and any release are listed without
 // direction: ls_acl for ls_in_acl, ls_out_acl and ls_in_acl_eval.
 func Topics() []string {
-	names := slices.Concat(slices.Collect(maps.Keys(registers())), slices.Collect(maps.Keys(stageWords())))
-	for table := range release.PhysicalWords {
+	names := slices.Concat(slices.Collect(maps.Keys(registers.Get())), slices.Collect(maps.Keys(stageWords.Get())))
+	for table := range release.PhysicalWords.Get() {
 		names = append(names, string(table))
 	}
 	slices.Sort(names)
@@ -43,11 +43,11 @@ func Topics() []string {
 // Stages returns names of stages, of either pipeline and any release, and of the tables that ovn-controller fills itself, sorted.
 func Stages() []string {
 	var names []string
-	for name := range stageWords() {
+	for name := range stageWords.Get() {
 		of, rest, _ := strings.Cut(name, "_")
 		names = append(names, of+"_in_"+rest, of+"_out_"+rest)
 	}
-	for table := range release.PhysicalWords {
+	for table := range release.PhysicalWords.Get() {
 		names = append(names, strings.ToLower(string(table)))
 	}
 	slices.Sort(names)
@@ -135,7 +135,7 @@ type register struct {
 	text  string
 }
 
-var registers = sync.OnceValue(func() map[string]register {
+var registers = lazy.Value[map[string]register]{Make: func() map[string]register {
 	return map[string]register{
 		"metadata": {"the logical switch or router that the packet is in", `Datapath_Binding.tunnel_key of the Southbound, and the VNI of Geneve.`},
 		"reg10":    {"OVN's flags, one bit each", `ovn-northd sets them by name: flags.loopback = 1.`},
@@ -157,7 +157,7 @@ the datapath of the VNI.`},
 		"ct_zone": {"the conntrack zone that a connection is in", `The same connection may be in several, with a state in each. ovn-controller gives
 zones their numbers, each chassis its own: ovn-appctl -t ovn-controller ct-zone-list.`},
 	}
-})
+}}
 
 func registerPage(name string, r register) string {
 	var b strings.Builder

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/release"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
@@ -210,18 +211,20 @@ func (c *Calibration) agreeing() *release.Layout {
 }
 
 // calls maps each lookup action of logical flows to the table it uses.
-var calls = map[string]release.PhysicalTable{
-	"get_arp(": release.MACBinding, "get_nd(": release.MACBinding,
-	"lookup_arp(": release.MACLookup, "lookup_nd(": release.MACLookup, "lookup_arp_ip(": release.MACLookup, "lookup_nd_ip(": release.MACLookup,
-	"chk_lb_hairpin(": release.ChkLBHairpin, "chk_lb_hairpin_reply(": release.ChkLBReply, "ct_snat_to_vip": release.CtSNATHairpin,
-	"get_fdb(": release.GetFDB, "lookup_fdb(": release.LookupFDB,
-	"check_in_port_sec(": release.InPortSec, "check_out_port_sec(": release.OutPortSec,
-	"chk_ecmp_nh_mac(": release.ECMPNextHopMAC, "chk_ecmp_nh(": release.ECMPNextHop,
-	"chk_lb_aff(": release.ChkLBAffinity, "mac_cache_use": release.MACCacheUse,
-	"ct_nw_dst()": release.CtOrigNW, "ct_ip6_dst()": release.CtOrigIP6, "ct_tp_dst()": release.CtOrigTP, "ct_proto()": release.CtOrigProto,
-	"ct_state_save()": release.CtStateSave, "flood_remote": release.FloodRemote,
-	"get_remote_fdb(": release.GetRemoteFDB, "chk_evpn_arp(": release.EVPNARPLookup,
-}
+var calls = lazy.Value[map[string]release.PhysicalTable]{Make: func() map[string]release.PhysicalTable {
+	return map[string]release.PhysicalTable{
+		"get_arp(": release.MACBinding, "get_nd(": release.MACBinding,
+		"lookup_arp(": release.MACLookup, "lookup_nd(": release.MACLookup, "lookup_arp_ip(": release.MACLookup, "lookup_nd_ip(": release.MACLookup,
+		"chk_lb_hairpin(": release.ChkLBHairpin, "chk_lb_hairpin_reply(": release.ChkLBReply, "ct_snat_to_vip": release.CtSNATHairpin,
+		"get_fdb(": release.GetFDB, "lookup_fdb(": release.LookupFDB,
+		"check_in_port_sec(": release.InPortSec, "check_out_port_sec(": release.OutPortSec,
+		"chk_ecmp_nh_mac(": release.ECMPNextHopMAC, "chk_ecmp_nh(": release.ECMPNextHop,
+		"chk_lb_aff(": release.ChkLBAffinity, "mac_cache_use": release.MACCacheUse,
+		"ct_nw_dst()": release.CtOrigNW, "ct_ip6_dst()": release.CtOrigIP6, "ct_tp_dst()": release.CtOrigTP, "ct_proto()": release.CtOrigProto,
+		"ct_state_save()": release.CtStateSave, "flood_remote": release.FloodRemote,
+		"get_remote_fdb(": release.GetRemoteFDB, "chk_evpn_arp(": release.EVPNARPLookup,
+	}
+}}
 
 // learnHelpers learns the lookup tables. In a flow with as many lookups as resubmits to tables after LOG_TO_PHY, both
 // are in the same order.
@@ -256,7 +259,7 @@ func (c *Calibration) learnHelpers(evidence []Evidence) {
 // lookupsOf returns the tables that logical actions do lookups in, in the order of the actions.
 func lookupsOf(actions string) []release.PhysicalTable {
 	at := map[int]release.PhysicalTable{}
-	for call, table := range calls {
+	for call, table := range calls.Get() {
 		for from := 0; ; {
 			i := strings.Index(actions[from:], call)
 			if i < 0 {

@@ -1,6 +1,10 @@
 package decode
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
+)
 
 // A Name is the meaning of one number in a text. It is part of the JSON of decoded text: docs/json.md.
 type Name struct {
@@ -30,6 +34,8 @@ func (t NamedText) String() string {
 }
 
 // InBrackets returns the name in angle brackets, with any of its own replaced.
-func (n Name) InBrackets() string { return "<" + brackets.Replace(n.Name) + ">" }
+func (n Name) InBrackets() string { return "<" + brackets.Get().Replace(n.Name) + ">" }
 
-var brackets = strings.NewReplacer("<", "‹", ">", "›")
+var brackets = lazy.Value[*strings.Replacer]{Make: func() *strings.Replacer {
+	return strings.NewReplacer("<", "‹", ">", "›")
+}}

@@ -107,7 +107,7 @@ func (w *writer) nameOf(of any, at *Context) (field, value, name string) {
 			return "output", v.Port.String(), w.PortName(at.Bridge, v.Port)
 		}
 	case openflow.Zone:
-		zone := packet.MustField("ct_zone")
+		zone := &packet.CTZone
 		return "ct_zone", strconv.Itoa(int(v)), w.Value(zone, packet.Uint(uint64(v)), zone.Mask(), 0, *at)
 	case openflow.Group:
 		if w.IsOVN(*at) {

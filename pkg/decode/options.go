@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // A form is the encoding of an option's value.
@@ -33,28 +35,34 @@ type option struct {
 }
 
 // dhcpOptions4 maps codes to DHCP options, as in the Southbound's DHCP_Options.
-var dhcpOptions4 = map[int]option{
-	1: {"netmask", formAddress}, 3: {"router", formAddress}, 6: {"dns_server", formAddress}, 7: {"log_server", formAddress},
-	9: {"lpr_server", formAddress}, 12: {"hostname", formText}, 15: {"domain_name", formText}, 16: {"swap_server", formAddress},
-	19: {"ip_forward_enable", formNumber}, 21: {"policy_filter", formAddress}, 23: {"default_ttl", formNumber}, 26: {"mtu", formNumber},
-	28: {"broadcast_address", formAddress}, 31: {"router_discovery", formNumber}, 32: {"router_solicitation", formAddress},
-	35: {"arp_cache_timeout", formNumber}, 36: {"ethernet_encap", formNumber}, 37: {"tcp_ttl", formNumber},
-	38: {"tcp_keepalive_interval", formNumber}, 41: {"nis_server", formAddress}, 42: {"ntp_server", formAddress},
-	44: {"netbios_name_server", formAddress}, 46: {"netbios_node_type", formNumber}, 51: {"lease_time", formNumber},
-	54: {"server_id", formAddress}, 58: {"T1", formNumber}, 59: {"T2", formNumber}, 66: {"tftp_server", formHost},
-	67: {"bootfile_name", formText}, 119: {"domain_search_list", formDomains}, 121: {"classless_static_route", formRoutes},
-	150: {"tftp_server_address", formAddress}, 210: {"path_prefix", formText}, 249: {"ms_classless_static_route", formRoutes},
-	252: {"wpad", formText}, 253: {"next_server", formAddress}, 254: {"bootfile_name_alt", formText},
-}
+var dhcpOptions4 = lazy.Value[map[int]option]{Make: func() map[int]option {
+	return map[int]option{
+		1: {"netmask", formAddress}, 3: {"router", formAddress}, 6: {"dns_server", formAddress}, 7: {"log_server", formAddress},
+		9: {"lpr_server", formAddress}, 12: {"hostname", formText}, 15: {"domain_name", formText}, 16: {"swap_server", formAddress},
+		19: {"ip_forward_enable", formNumber}, 21: {"policy_filter", formAddress}, 23: {"default_ttl", formNumber}, 26: {"mtu", formNumber},
+		28: {"broadcast_address", formAddress}, 31: {"router_discovery", formNumber}, 32: {"router_solicitation", formAddress},
+		35: {"arp_cache_timeout", formNumber}, 36: {"ethernet_encap", formNumber}, 37: {"tcp_ttl", formNumber},
+		38: {"tcp_keepalive_interval", formNumber}, 41: {"nis_server", formAddress}, 42: {"ntp_server", formAddress},
+		44: {"netbios_name_server", formAddress}, 46: {"netbios_node_type", formNumber}, 51: {"lease_time", formNumber},
+		54: {"server_id", formAddress}, 58: {"T1", formNumber}, 59: {"T2", formNumber}, 66: {"tftp_server", formHost},
+		67: {"bootfile_name", formText}, 119: {"domain_search_list", formDomains}, 121: {"classless_static_route", formRoutes},
+		150: {"tftp_server_address", formAddress}, 210: {"path_prefix", formText}, 249: {"ms_classless_static_route", formRoutes},
+		252: {"wpad", formText}, 253: {"next_server", formAddress}, 254: {"bootfile_name_alt", formText},
+	}
+}}
 
 // dhcpOptions6 maps codes to DHCPv6 options.
-var dhcpOptions6 = map[int]option{
-	2: {"server_id", formMAC}, 5: {"ia_addr", formAddress6}, 23: {"dns_server", formAddress6}, 24: {"domain_search", formText},
-	39: {"fqdn", formDomains}, 59: {"bootfile_name", formText}, 254: {"bootfile_name_alt", formText},
-}
+var dhcpOptions6 = lazy.Value[map[int]option]{Make: func() map[int]option {
+	return map[int]option{
+		2: {"server_id", formMAC}, 5: {"ia_addr", formAddress6}, 23: {"dns_server", formAddress6}, 24: {"domain_search", formText},
+		39: {"fqdn", formDomains}, 59: {"bootfile_name", formText}, 254: {"bootfile_name_alt", formText},
+	}
+}}
 
 // eventNames maps codes to event options, all for load balancers without backends.
-var eventNames = map[int]option{1: {"vip", formText}, 2: {"protocol", formText}, 3: {"load_balancer", formText}}
+var eventNames = lazy.Value[map[int]option]{Make: func() map[int]option {
+	return map[int]option{1: {"vip", formText}, 2: {"protocol", formText}, 3: {"load_balancer", formText}}
+}}
 
 // dhcpReply parses the reply to a DHCP request: the offered address, then options with one byte each for code and
 // length (RFC 2132).
@@ -68,14 +76,14 @@ func dhcpReply(b []byte) (list []string, whole bool) {
 		if len(b) < size {
 			break
 		}
-		list = append(list, optionText(dhcpOptions4, int(b[0]), b[2:size]))
+		list = append(list, optionText(dhcpOptions4.Get(), int(b[0]), b[2:size]))
 		b = b[size:]
 	}
 	return list, len(b) == 0
 }
 
 // dhcpv6Options parses options with two bytes each for code and length (RFC 8415).
-func dhcpv6Options(b []byte) ([]string, bool) { return wideOptions(b, dhcpOptions6) }
+func dhcpv6Options(b []byte) ([]string, bool) { return wideOptions(b, dhcpOptions6.Get()) }
 
 // eventOptions parses an event number and its options.
 func eventOptions(b []byte) ([]string, bool) {
@@ -86,7 +94,7 @@ func eventOptions(b []byte) ([]string, bool) {
 	if event == "event 0" {
 		event = "empty_lb_backends"
 	}
-	list, whole := wideOptions(b[4:], eventNames)
+	list, whole := wideOptions(b[4:], eventNames.Get())
 	return slices.Concat([]string{event}, list), whole
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/release"
 )
@@ -79,13 +80,15 @@ func (l *Logical) indexRows(rows Southbound) {
 }
 
 // madeFrom maps ovn-controller's own tables to the database tables that their flows are made from.
-var madeFrom = map[release.PhysicalTable][]string{
-	release.MACBinding: {"MAC_Binding", "Static_MAC_Binding"}, release.MACLookup: {"MAC_Binding", "Static_MAC_Binding"},
-	release.MACCacheUse: {"MAC_Binding", "Static_MAC_Binding"},
-	release.GetFDB:      {"FDB"}, release.LookupFDB: {"FDB"},
-	release.ChkLBHairpin: {"Load_Balancer"}, release.ChkLBReply: {"Load_Balancer"},
-	release.CtSNATHairpin: {"Load_Balancer"}, release.ChkLBAffinity: {"Load_Balancer"},
-}
+var madeFrom = lazy.Value[map[release.PhysicalTable][]string]{Make: func() map[release.PhysicalTable][]string {
+	return map[release.PhysicalTable][]string{
+		release.MACBinding: {"MAC_Binding", "Static_MAC_Binding"}, release.MACLookup: {"MAC_Binding", "Static_MAC_Binding"},
+		release.MACCacheUse: {"MAC_Binding", "Static_MAC_Binding"},
+		release.GetFDB:      {"FDB"}, release.LookupFDB: {"FDB"},
+		release.ChkLBHairpin: {"Load_Balancer"}, release.ChkLBReply: {"Load_Balancer"},
+		release.CtSNATHairpin: {"Load_Balancer"}, release.ChkLBAffinity: {"Load_Balancer"},
+	}
+}}
 
 // Rows returns the rows, other than logical flows, whose UUID begins with a cookie, those that fit the table first.
 // The table may be empty. Rows that do not fit are omitted if others do.
@@ -94,7 +97,7 @@ func (l *Logical) Rows(cookie uint64, at release.PhysicalTable) []Row {
 		return nil
 	}
 	rows := l.rows[uint32(cookie)]
-	tables := madeFrom[at]
+	tables := madeFrom.Get()[at]
 	if tables == nil {
 		return slices.Clone(rows)
 	}
@@ -111,13 +114,15 @@ func (l *Logical) Rows(cookie uint64, at release.PhysicalTable) []Row {
 }
 
 // kinds maps tables to readable names.
-var kinds = map[string]string{
-	"Port_Binding": "port", "Multicast_Group": "multicast group", "Chassis": "chassis",
-	"MAC_Binding": "MAC binding", "Static_MAC_Binding": "static MAC binding", "FDB": "FDB entry",
-	"Load_Balancer": "load balancer",
-}
+var kinds = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"Port_Binding": "port", "Multicast_Group": "multicast group", "Chassis": "chassis",
+		"MAC_Binding": "MAC binding", "Static_MAC_Binding": "static MAC binding", "FDB": "FDB entry",
+		"Load_Balancer": "load balancer",
+	}
+}}
 
 // object returns the row as an Object, for flows that come from no Northbound row, or none that is known.
 func (r Row) object() Object {
-	return Object{Kind: kinds[r.Table], Name: r.Name, UUID: r.UUID, Owner: r.Owner, Text: r.Text}
+	return Object{Kind: kinds.Get()[r.Table], Name: r.Name, UUID: r.UUID, Owner: r.Owner, Text: r.Text}
 }

@@ -2,8 +2,8 @@ package decode
 
 import (
 	"strings"
-	"sync"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/sb"
 )
 
@@ -53,7 +53,7 @@ func stageOf(stage string) (Kind, Pipeline, bool) {
 
 // stageWords explains stages by the part of the name that is the same in all releases, without direction: "ls_acl"
 // stands for ls_in_acl, ls_out_acl and ls_in_acl_eval (23.06). The longest match wins; a star becomes the pipeline.
-var stageWords = sync.OnceValue(func() map[string]string {
+var stageWords = lazy.Value[map[string]string]{Make: func() map[string]string {
 	return map[string]string{
 		"ls_port_sec_l2":          "port security: MAC address",
 		"ls_port_sec_ip":          "port security: IP address",
@@ -130,7 +130,7 @@ var stageWords = sync.OnceValue(func() map[string]string {
 		"lr_egr_loop":        "back in, to a NAT address of its own",
 		"lr_delivery":        "delivery to the port",
 	}
-})
+}}
 
 // explainStage describes in a few words what the stage in Logical_Flow.external_ids:stage-name does, for every
 // release from 20.12 to 26.03: explain("ls_in_acl_eval") is "ACL ingress". An unknown stage is returned as is.
@@ -141,7 +141,7 @@ func explainStage(stage string) string {
 	}
 	parts := strings.SplitN(stage, "_", 3)
 	for name := parts[0] + "_" + parts[2]; len(name) > len("ls"); {
-		if words, ok := stageWords()[name]; ok {
+		if words, ok := stageWords.Get()[name]; ok {
 			return strings.Replace(words, "*", string(pipeline), 1)
 		}
 		name = name[:strings.LastIndexByte(name, '_')]

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
@@ -23,44 +24,48 @@ var opcodes = []string{
 }
 
 // effects describes what happens to the packet, for operations that operators ask about.
-var effects = map[string]string{
-	"ARP":                 "asks for the next hop's MAC by ARP",
-	"ND_NS":               "asks for the next hop's MAC by neighbour solicitation",
-	"PUT_ARP":             "learns the sender's MAC",
-	"PUT_ND":              "learns the sender's MAC",
-	"PUT_FDB":             "learns the source MAC",
-	"ND_NA":               "replies to the neighbour solicitation",
-	"ND_NA_ROUTER":        "replies to the neighbour solicitation as a router",
-	"PUT_DHCP_OPTS":       "replies to the DHCP request",
-	"PUT_DHCPV6_OPTS":     "replies to the DHCPv6 request",
-	"DHCP6_SERVER":        "takes the DHCPv6 server's reply",
-	"DHCP_RELAY_REQ_CHK":  "relays the DHCP request",
-	"DHCP_RELAY_RESP_CHK": "relays the DHCP response",
-	"DNS_LOOKUP":          "replies to the DNS query",
-	"PUT_ND_RA_OPTS":      "sends a router advertisement",
-	"LOG":                 "logs the packet",
-	"ICMP":                "replies with an ICMP error",
-	"ICMP4_ERROR":         "replies with an ICMP error",
-	"ICMP6_ERROR":         "replies with an ICMPv6 error",
-	"PUT_ICMP4_FRAG_MTU":  "writes the MTU into the ICMP error",
-	"PUT_ICMP6_FRAG_MTU":  "writes the MTU into the ICMPv6 error",
-	"TCP_RESET":           "replies with a TCP reset",
-	"SCTP_ABORT":          "replies with an SCTP abort",
-	"REJECT":              "rejects the packet: TCP reset, or ICMP unreachable",
-	"EVENT":               "raises an event for the CMS",
-	"IGMP":                "learns the multicast membership",
-	"BIND_VPORT":          "binds the virtual port here",
-	"HANDLE_SVC_CHECK":    "takes the reply to a health check",
-	"BFD_MSG":             "takes the BFD message",
-	"ACTIVATION_STRATEGY": "activates the migrated port here",
-	"MG_SPLIT_BUF":        "continues with the rest of the multicast group",
-}
+var effects = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"ARP":                 "asks for the next hop's MAC by ARP",
+		"ND_NS":               "asks for the next hop's MAC by neighbour solicitation",
+		"PUT_ARP":             "learns the sender's MAC",
+		"PUT_ND":              "learns the sender's MAC",
+		"PUT_FDB":             "learns the source MAC",
+		"ND_NA":               "replies to the neighbour solicitation",
+		"ND_NA_ROUTER":        "replies to the neighbour solicitation as a router",
+		"PUT_DHCP_OPTS":       "replies to the DHCP request",
+		"PUT_DHCPV6_OPTS":     "replies to the DHCPv6 request",
+		"DHCP6_SERVER":        "takes the DHCPv6 server's reply",
+		"DHCP_RELAY_REQ_CHK":  "relays the DHCP request",
+		"DHCP_RELAY_RESP_CHK": "relays the DHCP response",
+		"DNS_LOOKUP":          "replies to the DNS query",
+		"PUT_ND_RA_OPTS":      "sends a router advertisement",
+		"LOG":                 "logs the packet",
+		"ICMP":                "replies with an ICMP error",
+		"ICMP4_ERROR":         "replies with an ICMP error",
+		"ICMP6_ERROR":         "replies with an ICMPv6 error",
+		"PUT_ICMP4_FRAG_MTU":  "writes the MTU into the ICMP error",
+		"PUT_ICMP6_FRAG_MTU":  "writes the MTU into the ICMPv6 error",
+		"TCP_RESET":           "replies with a TCP reset",
+		"SCTP_ABORT":          "replies with an SCTP abort",
+		"REJECT":              "rejects the packet: TCP reset, or ICMP unreachable",
+		"EVENT":               "raises an event for the CMS",
+		"IGMP":                "learns the multicast membership",
+		"BIND_VPORT":          "binds the virtual port here",
+		"HANDLE_SVC_CHECK":    "takes the reply to a health check",
+		"BFD_MSG":             "takes the BFD message",
+		"ACTIVATION_STRATEGY": "activates the migrated port here",
+		"MG_SPLIT_BUF":        "continues with the rest of the multicast group",
+	}
+}}
 
 // severities maps the numbers in the userdata of an ACL's log, as in RFC 5424.
-var severities = map[byte]string{1: "alert", 4: "warning", 5: "notice", 6: "info", 7: "debug"}
+var severities = lazy.Value[map[byte]string]{Make: func() map[byte]string {
+	return map[byte]string{1: "alert", 4: "warning", 5: "notice", 6: "info", 7: "debug"}
+}}
 
 // verdicts maps the numbers in the userdata of an ACL's log.
-var verdicts = map[byte]string{0: "allow", 1: "drop", 2: "reject", 3: "pass"}
+var verdicts = lazy.Value[map[byte]string]{Make: func() map[byte]string { return map[byte]string{0: "allow", 1: "drop", 2: "reject", 3: "pass"} }}
 
 // Userdata is what a controller action asks ovn-controller to do with the
 // packet.
@@ -103,7 +108,7 @@ func ParseUserdata(data []byte) (Userdata, bool) {
 	if opcode < uint32(len(opcodes)) {
 		u.Opcode = opcodes[opcode]
 	}
-	u.Effect = effects[u.Opcode]
+	u.Effect = effects.Get()[u.Opcode]
 	switch u.Opcode {
 	case "LOG":
 		u.log(body)
@@ -140,7 +145,7 @@ func (u *Userdata) log(body []byte) {
 	if len(body) < 2 {
 		return
 	}
-	u.Verdict, u.Severity = verdicts[body[0]], severities[body[1]]
+	u.Verdict, u.Severity = verdicts.Get()[body[0]], severities.Get()[body[1]]
 	u.ACL = string(body[2:])
 }
 

@@ -240,7 +240,7 @@ func (n *Namer) UserdataText(ctx context.Context, data []byte, at Context) strin
 		w := writer{Namer: n, ctx: ctx}
 		then = u.Then(func(action any) string {
 			if _, _, name := w.nameOf(action, &at); name != "" {
-				return brackets.Replace("<" + name + ">")
+				return brackets.Get().Replace("<" + name + ">")
 			}
 			return ""
 		})

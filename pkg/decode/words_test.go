@@ -112,11 +112,11 @@ func TestUserdata(t *testing.T) {
 		t.Errorf("4 bytes are userdata: %v", u)
 	}
 	for i, opcode := range opcodes {
-		if effects[opcode] == "" {
+		if effects.Get()[opcode] == "" {
 			t.Errorf("opcode %d %s: no effect in words", i, opcode)
 		}
 	}
-	for opcode := range effects {
+	for opcode := range effects.Get() {
 		if !slices.Contains(opcodes, opcode) {
 			t.Errorf("effect of %s, which is no opcode", opcode)
 		}

@@ -121,7 +121,7 @@ func (c *Chassis) Flows(f *Flow, d *Datapath) ([]openflow.FlowEntry, error) {
 	if conjunctions > 0 {
 		first = conjunctionID(f.Row.UUID, d.UUID)
 	}
-	port, metadata := packet.MustField(direction), packet.MustField("metadata")
+	port, metadata := packet.MustField(direction), &packet.Metadata
 	flows := make([]openflow.FlowEntry, 0, len(matches))
 	for _, m := range matches {
 		if key := m.value.Get(port).Lo; d.Switch && key != 0 && !d.Related[key] {

@@ -3,6 +3,7 @@ package desired
 import (
 	"encoding/binary"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -48,10 +49,12 @@ func (e *encoder) ask(op uint32, pause bool, meter uint32, body []byte) {
 	e.put(openflow.Controller{MaxLen: 0xffff, Pause: pause, MeterID: meter, Userdata: append(binary.BigEndian.AppendUint32(nil, op), append(make([]byte, 4), body...)...)})
 }
 
-var nestedOps = map[string]uint32{
-	"arp": opARP, "nd_ns": opNDNS, "nd_na": opNDNA, "nd_na_router": opNDNARouter, "icmp4": opICMP, "icmp6": opICMP, "icmp4_error": opICMP4Error,
-	"icmp6_error": opICMP6Error, "tcp_reset": opTCPReset, "sctp_abort": opSCTPAbort, "reject": opReject,
-}
+var nestedOps = lazy.Value[map[string]uint32]{Make: func() map[string]uint32 {
+	return map[string]uint32{
+		"arp": opARP, "nd_ns": opNDNS, "nd_na": opNDNA, "nd_na_router": opNDNARouter, "icmp4": opICMP, "icmp6": opICMP, "icmp4_error": opICMP4Error,
+		"icmp6_error": opICMP6Error, "tcp_reset": opTCPReset, "sctp_abort": opSCTPAbort, "reject": opReject,
+	}
+}}
 
 func (e *encoder) nested(a *ovnexpr.Nested) {
 	inner := e.encoded(a.Actions)
@@ -64,7 +67,7 @@ func (e *encoder) nested(a *ovnexpr.Nested) {
 		e.fail("%s with actions that have no known wire format: %s", a.Name, inner)
 	}
 	returns := (a.Name == "arp" || a.Name == "nd_ns") && !e.before(release.NeighboursReturn)
-	e.ask(nestedOps[a.Name], returns, e.meter, body)
+	e.ask(nestedOps.Get()[a.Name], returns, e.meter, body)
 }
 
 // own writes one of OVN's own fields, which only ovn-controller can.
@@ -97,18 +100,28 @@ func (e *encoder) result(f ovnexpr.Field) []byte {
 }
 
 var (
-	severities = map[string]byte{"alert": 1, "warning": 4, "notice": 5, "info": 6, "debug": 7}
-	verdicts   = map[string]byte{"allow": 0, "drop": 1, "reject": 2, "pass": 3}
+	severities = lazy.Value[map[string]byte]{Make: func() map[string]byte {
+		return map[string]byte{"alert": 1, "warning": 4, "notice": 5, "info": 6, "debug": 7}
+	}}
+	verdicts = lazy.Value[map[string]byte]{Make: func() map[string]byte { return map[string]byte{"allow": 0, "drop": 1, "reject": 2, "pass": 3} }}
 )
 
 // learns are the actions that have ovn-controller learn something, with where it expects their arguments.
-var learns = map[string]struct {
+var learns = lazy.Value[map[string]struct {
 	op   uint32
 	args []string
-}{
-	"put_arp": {opPutARP, []string{"reg14", "reg0", "eth_src"}}, "put_nd": {opPutND, []string{"reg14", "xxreg0", "eth_src"}},
-	"put_fdb": {opPutFDB, []string{"reg14", "eth_src"}}, "handle_svc_check": {opHealthCheck, []string{"reg14"}},
-}
+}]{Make: func() map[string]struct {
+	op   uint32
+	args []string
+} {
+	return map[string]struct {
+		op   uint32
+		args []string
+	}{
+		"put_arp": {opPutARP, []string{"reg14", "reg0", "eth_src"}}, "put_nd": {opPutND, []string{"reg14", "xxreg0", "eth_src"}},
+		"put_fdb": {opPutFDB, []string{"reg14", "eth_src"}}, "handle_svc_check": {opHealthCheck, []string{"reg14"}},
+	}
+}}
 
 // controller encodes actions that ovn-controller carries out.
 func (e *encoder) controller(a ovnexpr.Action) {
@@ -120,7 +133,7 @@ func (e *encoder) controller(a ovnexpr.Action) {
 		}
 		e.ask(op, false, e.meter, nil)
 	case *ovnexpr.Call:
-		l, ok := learns[a.Name]
+		l, ok := learns.Get()[a.Name]
 		switch {
 		case ok:
 			e.with(e.arguments(a, l.args), func() { e.ask(l.op, false, e.meter, nil) })
@@ -130,15 +143,15 @@ func (e *encoder) controller(a ovnexpr.Action) {
 			e.fail("no encoding known of %s", a)
 		}
 	case *ovnexpr.Log:
-		severity, ok := severities[a.Severity]
+		severity, ok := severities.Get()[a.Severity]
 		if !ok {
-			severity = severities["info"]
+			severity = severities.Get()["info"]
 		}
 		meter := uint32(0)
 		if a.Meter != "" {
 			meter = e.meterOf(a.Meter)
 		}
-		e.ask(opLog, false, meter, append([]byte{verdicts[a.Verdict], severity}, a.Name...))
+		e.ask(opLog, false, meter, append([]byte{verdicts.Get()[a.Verdict], severity}, a.Name...))
 	case *ovnexpr.BindVirtual:
 		body := binary.BigEndian.AppendUint32(nil, uint32(e.port(a.Port)))
 		e.with([]argument{{e.field(a.Parent), packet.Reg(14)}}, func() { e.ask(opBindVirtual, false, e.meter, body) })
@@ -158,12 +171,12 @@ func (e *encoder) controller(a ovnexpr.Action) {
 }
 
 // events are the codes of an event's options.
-var events = map[string]uint16{"vip": 1, "protocol": 2, "load_balancer": 3}
+var events = lazy.Value[map[string]uint16]{Make: func() map[string]uint16 { return map[string]uint16{"vip": 1, "protocol": 2, "load_balancer": 3} }}
 
 func (e *encoder) event(a *ovnexpr.TriggerEvent) {
 	body := make([]byte, 4) // the only event, empty_lb_backends, is 0
 	for _, o := range a.Options {
-		body = binary.BigEndian.AppendUint16(body, events[o.Name])
+		body = binary.BigEndian.AppendUint16(body, events.Get()[o.Name])
 		text := o.Values.Items[0].Text
 		body = append(binary.BigEndian.AppendUint16(body, uint16(len(text))), text...)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -239,38 +240,50 @@ type lookup struct {
 	saved bool // the result is taken before the arguments are restored
 }
 
-var lookups = map[string]lookup{
-	"lookup_arp":    {[]string{"reg14", "reg0", "eth_src"}, release.MACLookup, 6, true},
-	"lookup_nd":     {[]string{"reg14", "xxreg0", "eth_src"}, release.MACLookup, 6, true},
-	"lookup_arp_ip": {[]string{"reg15", "reg0"}, release.MACBinding, 6, true},
-	"lookup_nd_ip":  {nil, release.MACBinding, 6, true},
-	"lookup_fdb":    {[]string{"reg14", "eth_src"}, release.LookupFDB, 8, false},
+var lookups = lazy.Value[map[string]lookup]{Make: func() map[string]lookup {
+	return map[string]lookup{
+		"lookup_arp":    {[]string{"reg14", "reg0", "eth_src"}, release.MACLookup, 6, true},
+		"lookup_nd":     {[]string{"reg14", "xxreg0", "eth_src"}, release.MACLookup, 6, true},
+		"lookup_arp_ip": {[]string{"reg15", "reg0"}, release.MACBinding, 6, true},
+		"lookup_nd_ip":  {nil, release.MACBinding, 6, true},
+		"lookup_fdb":    {[]string{"reg14", "eth_src"}, release.LookupFDB, 8, false},
 
-	"chk_lb_hairpin":       {table: release.ChkLBHairpin, flag: 7},
-	"chk_lb_hairpin_reply": {table: release.ChkLBReply, flag: 7},
-	"check_in_port_sec":    {table: release.InPortSec, flag: 12},
-	"check_out_port_sec":   {table: release.OutPortSec, flag: 12},
-	"chk_ecmp_nh_mac":      {table: release.ECMPNextHopMAC, flag: 13},
-	"chk_ecmp_nh":          {table: release.ECMPNextHop, flag: 13},
-	"chk_lb_aff":           {table: release.ChkLBAffinity, flag: 14},
-}
+		"chk_lb_hairpin":       {table: release.ChkLBHairpin, flag: 7},
+		"chk_lb_hairpin_reply": {table: release.ChkLBReply, flag: 7},
+		"check_in_port_sec":    {table: release.InPortSec, flag: 12},
+		"check_out_port_sec":   {table: release.OutPortSec, flag: 12},
+		"chk_ecmp_nh_mac":      {table: release.ECMPNextHopMAC, flag: 13},
+		"chk_ecmp_nh":          {table: release.ECMPNextHop, flag: 13},
+		"chk_lb_aff":           {table: release.ChkLBAffinity, flag: 14},
+	}
+}}
 
 // originals are functions whose result a helper table leaves in a register.
-var originals = map[string]struct {
+var originals = lazy.Value[map[string]struct {
 	table release.PhysicalTable
 	bits  int
 	old   string // the register before it was one for almost all
-}{
-	"ct_nw_dst":     {release.CtOrigNW, 32, "reg1"},
-	"ct_ip6_dst":    {release.CtOrigIP6, 128, "xxreg1"},
-	"ct_tp_dst":     {release.CtOrigTP, 16, "reg2"},
-	"ct_proto":      {release.CtOrigProto, 8, ""},
-	"ct_state_save": {release.CtStateSave, 8, "reg4"},
-}
+}]{Make: func() map[string]struct {
+	table release.PhysicalTable
+	bits  int
+	old   string // the register before it was one for almost all
+} {
+	return map[string]struct {
+		table release.PhysicalTable
+		bits  int
+		old   string // the register before it was one for almost all
+	}{
+		"ct_nw_dst":     {release.CtOrigNW, 32, "reg1"},
+		"ct_ip6_dst":    {release.CtOrigIP6, 128, "xxreg1"},
+		"ct_tp_dst":     {release.CtOrigTP, 16, "reg2"},
+		"ct_proto":      {release.CtOrigProto, 8, ""},
+		"ct_state_save": {release.CtStateSave, 8, "reg4"},
+	}
+}}
 
 // original looks up what conntrack knows of the connection.
 func (e *encoder) original(a *ovnexpr.Call) {
-	r := originals[a.Name]
+	r := originals.Get()[a.Name]
 	src, dst := packet.Subfield{Field: packet.MustField("xxreg1"), Bits: r.bits}, e.field(*a.Result)
 	if e.before(release.SharedResult) || a.Name == "ct_state_save" {
 		src.Field = packet.MustField(r.old)
@@ -306,7 +319,7 @@ func (e *encoder) nextHop6() string {
 }
 
 func (e *encoder) call(a *ovnexpr.Call) {
-	if l, ok := lookups[a.Name]; ok {
+	if l, ok := lookups.Get()[a.Name]; ok {
 		if a.Name == "lookup_nd_ip" {
 			l.args = []string{"reg15", e.nextHop6()}
 		}
@@ -314,7 +327,7 @@ func (e *encoder) call(a *ovnexpr.Call) {
 		take := func() { e.put(openflow.Move{Src: flag, Dst: e.field(*a.Result)}) }
 		e.with(e.arguments(a, l.args), func() {
 			if strings.HasSuffix(a.Name, "_ip") {
-				e.put(openflow.Push{Src: packet.Whole(packet.MustField("eth_dst"))})
+				e.put(openflow.Push{Src: packet.Whole(&packet.EthDst)})
 			}
 			e.load(flag, packet.Value{})
 			e.resubmit(e.helper(l.table))
@@ -322,7 +335,7 @@ func (e *encoder) call(a *ovnexpr.Call) {
 				take()
 			}
 			if strings.HasSuffix(a.Name, "_ip") {
-				e.put(openflow.Pop{Dst: packet.Whole(packet.MustField("eth_dst"))})
+				e.put(openflow.Pop{Dst: packet.Whole(&packet.EthDst)})
 			}
 		})
 		if !l.saved {
@@ -330,7 +343,7 @@ func (e *encoder) call(a *ovnexpr.Call) {
 		}
 		return
 	}
-	if _, ok := originals[a.Name]; ok {
+	if _, ok := originals.Get()[a.Name]; ok {
 		e.original(a)
 		return
 	}
@@ -341,7 +354,7 @@ func (e *encoder) call(a *ovnexpr.Call) {
 			address = e.nextHop6()
 		}
 		e.with(e.arguments(a, []string{"reg15", address}), func() {
-			e.load(packet.Whole(packet.MustField("eth_dst")), packet.Value{})
+			e.load(packet.Whole(&packet.EthDst), packet.Value{})
 			e.resubmit(e.helper(release.MACBinding))
 		})
 	case "get_fdb":
@@ -513,7 +526,7 @@ func (e *encoder) meterOf(name string) uint32 {
 	return id
 }
 
-var ipProtocols = map[string]int{"tcp": 6, "udp": 17, "sctp": 132}
+var ipProtocols = lazy.Value[map[string]int]{Make: func() map[string]int { return map[string]int{"tcp": 6, "udp": 17, "sctp": 132} }}
 
 // ports are the names of a protocol's fields in learn.
 func learnPorts(proto string) (src, dst string) {
@@ -529,9 +542,9 @@ func (e *encoder) commitECMP(a *ovnexpr.CommitECMP) {
 	src, dst := learnPorts(a.Proto)
 	const times = "idle_timeout=20,hard_timeout=30,delete_learned,OXM_OF_METADATA[]"
 	e.text("learn(table=%d,%s,NXM_OF_ETH_SRC[],eth_type=0x%x,%s,%s,nw_proto=%d,%s,%s,load:0x1->NXM_NX_REG10[13])",
-		e.helper(release.ECMPNextHopMAC), times, ethType, ipSrc, ipDst, ipProtocols[a.Proto], src, dst)
+		e.helper(release.ECMPNextHopMAC), times, ethType, ipSrc, ipDst, ipProtocols.Get()[a.Proto], src, dst)
 	e.text("learn(table=%d,%s,eth_type=0x%x,%s=%s,%s=%s,nw_proto=%d,%s=%s,%s=%s,load:0x1->NXM_NX_REG10[13])",
-		e.helper(release.ECMPNextHop), times, ethType, ipSrc, ipDst, ipDst, ipSrc, ipProtocols[a.Proto], src, dst, dst, src)
+		e.helper(release.ECMPNextHop), times, ethType, ipSrc, ipDst, ipDst, ipSrc, ipProtocols.Get()[a.Proto], src, dst, dst, src)
 }
 
 func (e *encoder) commitAffinity(a *ovnexpr.CommitAffinity) {
@@ -548,7 +561,7 @@ func (e *encoder) commitAffinity(a *ovnexpr.CommitAffinity) {
 	}
 	ports := ""
 	if a.Proto != "" {
-		ports = fmt.Sprintf("nw_proto=%d,%s_dst=%d,", ipProtocols[a.Proto], a.Proto, a.VIP.Port)
+		ports = fmt.Sprintf("nw_proto=%d,%s_dst=%d,", ipProtocols.Get()[a.Proto], a.Proto, a.VIP.Port)
 	}
 	back := ""
 	if a.Backend.Port != 0 {

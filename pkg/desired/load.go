@@ -168,7 +168,7 @@ func groupKey(g openflow.GroupEntry) string {
 func TablesOf(c decode.Calibration) Tables {
 	t := Tables{Ingress: c.Base(decode.Ingress), Egress: c.Base(decode.Egress), Helpers: map[release.PhysicalTable]int{}}
 	t.Output, _ = c.Output()
-	for table := range release.PhysicalWords {
+	for table := range release.PhysicalWords.Get() {
 		if of, ok := c.Physical(table); ok {
 			t.Helpers[table] = of
 		}

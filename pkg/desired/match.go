@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -93,7 +93,7 @@ func alternatives(normal ovnexpr.Normal, port func(string) (uint64, bool)) (matc
 	return matches, conjunctions
 }
 
-var conjID = packet.MustField("conj_id")
+var conjID = &packet.ConjID
 
 // split returns what all matches of a conjunction have in common, and its clauses with several alternatives.
 func split(c ovnexpr.Conjunction, port func(string) (uint64, bool)) (common match, several []ovnexpr.Clause, ok bool) {
@@ -122,7 +122,7 @@ func (m *match) key() string {
 }
 
 // order are the fields of OVN's matches in ovs-ofctl's order; nil stands for the keyword.
-var order = sync.OnceValue(func() (fields []*packet.Field) {
+var order = lazy.Value[[]*packet.Field]{Make: func() (fields []*packet.Field) {
 	for _, name := range orderedNames {
 		if name == "" {
 			fields = append(fields, nil)
@@ -131,7 +131,7 @@ var order = sync.OnceValue(func() (fields []*packet.Field) {
 		fields = append(fields, packet.MustField(name))
 	}
 	return fields
-})
+}}
 
 var orderedNames = []string{
 	"pkt_mark", "conj_id", "ct_state", "ct_zone", "ct_mark", "ct_label", "ct_nw_src", "ct_nw_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst", "",
@@ -146,7 +146,7 @@ var orderedNames = []string{
 func (m *match) openflow() (openflow.Match, error) {
 	keyword, inKeyword := m.keyword()
 	var b []byte
-	for _, f := range order() {
+	for _, f := range order.Get() {
 		if f == nil {
 			if keyword != "" {
 				b = append(append(b, keyword...), ',')
@@ -188,7 +188,7 @@ func appendVLAN(b []byte, f *packet.Field, value, mask packet.Value) []byte {
 	return b
 }
 
-var ethTypeField, protocolField = packet.MustField("eth_type"), packet.MustField("nw_proto")
+var ethTypeField, protocolField = &packet.EthType, &packet.NWProto
 
 // keyword is the word for the packet type that the match requires, with the fields that it stands for.
 func (m *match) keyword() (word string, fields []*packet.Field) {

@@ -7,14 +7,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
 
 // tunnelModules are the kernel modules of Open vSwitch by interface type.
-var tunnelModules = map[string]string{"geneve": "vport_geneve", "vxlan": "vport_vxlan", "gre": "vport_gre", "ip6gre": "vport_gre", "erspan": "vport_gre"}
+var tunnelModules = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{"geneve": "vport_geneve", "vxlan": "vport_vxlan", "gre": "vport_gre", "ip6gre": "vport_gre", "erspan": "vport_gre"}
+}}
 
 // linkModules are those of the kernel's own links, by which Open vSwitch since 2.8 makes its tunnels where they are there.
-var linkModules = map[string]string{"vport_geneve": "geneve", "vport_vxlan": "vxlan", "vport_gre": "ip_gre"}
+var linkModules = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{"vport_geneve": "geneve", "vport_vxlan": "vxlan", "vport_gre": "ip_gre"}
+}}
 
 // KernelModules are the kernel modules that a host's bridges need, and those missing.
 type KernelModules struct {
@@ -35,7 +40,7 @@ func ReadKernelModules(h *snapshot.Host) (*KernelModules, error) {
 		if t := p.Bridge.DatapathType; t != "" && t != "system" {
 			continue
 		}
-		for _, name := range []string{"openvswitch", tunnelModules[p.Type]} {
+		for _, name := range []string{"openvswitch", tunnelModules.Get()[p.Type]} {
 			if name != "" && !slices.Contains(m.Needed, name) {
 				m.Needed = append(m.Needed, name)
 			}
@@ -63,7 +68,7 @@ func ReadKernelModules(h *snapshot.Host) (*KernelModules, error) {
 		return nil, err
 	}
 	for _, name := range m.Needed {
-		either := []string{name, linkModules[name]}
+		either := []string{name, linkModules.Get()[name]}
 		if slices.ContainsFunc(either, func(name string) bool { return hasModule(loaded, name) || hasFile(builtin, name) }) {
 			continue
 		}

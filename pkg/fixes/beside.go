@@ -242,7 +242,7 @@ func (s Rows) joined(ctx context.Context, t *Target, db schemaReader, i int, ste
 	var lost []string
 	for _, column := range slices.Sorted(maps.Keys(rows[0][0])) {
 		kept := schema.Columns[c.Table][column]
-		daemons := slices.Contains(byDaemons[c.Table], column) || c.Table == "Port" && column == "qos" // ovn-controller sets it on uplinks
+		daemons := slices.Contains(byDaemons.Get()[c.Table], column) || c.Table == "Port" && column == "qos" // ovn-controller sets it on uplinks
 		if _, planned := c.After[column]; kept && !planned && column != "_uuid" && !daemons {
 			if set := setTo(column, rows[0][0][column]); set != "" {
 				lost = append(lost, fmt.Sprintf("%s %.8s: %s", c.Table, c.UUID, set))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
@@ -33,19 +34,21 @@ type schemaReader interface {
 
 // byDaemons are columns, besides the ephemeral ones, that a daemon fills in: they neither guard a row nor are restored
 // with it.
-var byDaemons = map[string][]string{
-	"Interface": {"ofport", "error", "mac_in_use", "ifindex", "admin_state", "link_state", "link_speed", "duplex", "mtu", "statistics", "status"},
-	"Port":      {"statistics", "status", "rstp_statistics", "rstp_status", "bond_active_slave"},
-	"Bridge":    {"datapath_id", "datapath_version", "status", "rstp_status"},
+var byDaemons = lazy.Value[map[string][]string]{Make: func() map[string][]string {
+	return map[string][]string{
+		"Interface": {"ofport", "error", "mac_in_use", "ifindex", "admin_state", "link_state", "link_speed", "duplex", "mtu", "statistics", "status"},
+		"Port":      {"statistics", "status", "rstp_statistics", "rstp_status", "bond_active_slave"},
+		"Bridge":    {"datapath_id", "datapath_version", "status", "rstp_status"},
 
-	"Logical_Switch_Port": {"up", "dynamic_addresses"},
-	"Logical_Router_Port": {"ipv6_prefix", "status"},
+		"Logical_Switch_Port": {"up", "dynamic_addresses"},
+		"Logical_Router_Port": {"ipv6_prefix", "status"},
 
-	"Chassis":         {"nb_cfg"},
-	"Chassis_Private": {"nb_cfg_timestamp"},
-	"MAC_Binding":     {"timestamp"},
-	"FDB":             {"timestamp"},
-}
+		"Chassis":         {"nb_cfg"},
+		"Chassis_Private": {"nb_cfg_timestamp"},
+		"MAC_Binding":     {"timestamp"},
+		"FDB":             {"timestamp"},
+	}
+}}
 
 func deletion(ctx context.Context, r ovsdb.Reader, table string, id ovsdb.UUID, in []Ref, children bool) ([]Change, error) {
 	db, ok := r.(schemaReader)
@@ -59,7 +62,7 @@ func deletion(ctx context.Context, r ovsdb.Reader, table string, id ovsdb.UUID, 
 	}
 	var names []string
 	for column, stays := range kept {
-		if stays && !slices.Contains(byDaemons[table], column) {
+		if stays && !slices.Contains(byDaemons.Get()[table], column) {
 			names = append(names, column)
 		}
 	}

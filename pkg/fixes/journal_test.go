@@ -271,7 +271,7 @@ func TestTornJournal(t *testing.T) {
 // TestKinds holds the names of steps that journals have.
 func TestKinds(t *testing.T) {
 	want := []string{"await", "control", "convert", "file", "module", "network", "offload", "rows", "service", "sysctl"}
-	if got := slices.Sorted(maps.Keys(kinds())); !slices.Equal(got, want) {
+	if got := slices.Sorted(maps.Keys(kinds.Get())); !slices.Equal(got, want) {
 		t.Errorf("the journal has steps of kind %v, want %v", got, want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/envfile"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/node"
 )
 
@@ -24,38 +25,52 @@ const (
 )
 
 // units are the systemd units by daemon, the most likely first.
-var units = map[string][]string{
-	"ovsdb-server":   {"ovsdb-server.service"},
-	"ovs-vswitchd":   {"ovs-vswitchd.service"},
-	"ovn-controller": {"ovn-controller.service", "ovn-host.service"},
-	"ovn-northd":     {"ovn-northd.service", "ovn-central.service"},
-}
+var units = lazy.Value[map[string][]string]{Make: func() map[string][]string {
+	return map[string][]string{
+		"ovsdb-server":   {"ovsdb-server.service"},
+		"ovs-vswitchd":   {"ovs-vswitchd.service"},
+		"ovn-controller": {"ovn-controller.service", "ovn-host.service"},
+		"ovn-northd":     {"ovn-northd.service", "ovn-central.service"},
+	}
+}}
 
 // starters are the packages' start scripts for the daemons, and the files and variables of their options; ovs-ctl(8),
 // ovn-ctl(8).
-var starters = map[string]struct {
+var starters = lazy.Value[map[string]struct {
 	script string
 	args   []string
 	files  []string
 	names  []string
-}{
-	"ovsdb-server": {
-		"/usr/share/openvswitch/scripts/ovs-ctl", []string{"--no-ovs-vswitchd", "--no-monitor", "--system-id=random", "--no-record-hostname", "start"},
-		[]string{"/etc/default/openvswitch-switch", "/etc/sysconfig/openvswitch"}, []string{"OVS_CTL_OPTS", "OPTIONS"},
-	},
-	"ovs-vswitchd": {
-		"/usr/share/openvswitch/scripts/ovs-ctl", []string{"--no-ovsdb-server", "--no-monitor", "--system-id=random", "--no-record-hostname", "start"},
-		[]string{"/etc/default/openvswitch-switch", "/etc/sysconfig/openvswitch"}, []string{"OVS_CTL_OPTS", "OPTIONS"},
-	},
-	"ovn-controller": {
-		"/usr/share/ovn/scripts/ovn-ctl", []string{"--ovn-manage-ovsdb=no", "--no-monitor", "start_controller"},
-		[]string{"/etc/default/ovn-host", "/etc/sysconfig/ovn"}, []string{"OVN_CTL_OPTS", "OVN_CONTROLLER_OPTS"},
-	},
-	"ovn-northd": {
-		"/usr/share/ovn/scripts/ovn-ctl", []string{"--ovn-manage-ovsdb=no", "--no-monitor", "start_northd"},
-		[]string{"/etc/default/ovn-central", "/etc/sysconfig/ovn"}, []string{"OVN_CTL_OPTS", "OVN_NORTHD_OPTS"},
-	},
-}
+}]{Make: func() map[string]struct {
+	script string
+	args   []string
+	files  []string
+	names  []string
+} {
+	return map[string]struct {
+		script string
+		args   []string
+		files  []string
+		names  []string
+	}{
+		"ovsdb-server": {
+			"/usr/share/openvswitch/scripts/ovs-ctl", []string{"--no-ovs-vswitchd", "--no-monitor", "--system-id=random", "--no-record-hostname", "start"},
+			[]string{"/etc/default/openvswitch-switch", "/etc/sysconfig/openvswitch"}, []string{"OVS_CTL_OPTS", "OPTIONS"},
+		},
+		"ovs-vswitchd": {
+			"/usr/share/openvswitch/scripts/ovs-ctl", []string{"--no-ovsdb-server", "--no-monitor", "--system-id=random", "--no-record-hostname", "start"},
+			[]string{"/etc/default/openvswitch-switch", "/etc/sysconfig/openvswitch"}, []string{"OVS_CTL_OPTS", "OPTIONS"},
+		},
+		"ovn-controller": {
+			"/usr/share/ovn/scripts/ovn-ctl", []string{"--ovn-manage-ovsdb=no", "--no-monitor", "start_controller"},
+			[]string{"/etc/default/ovn-host", "/etc/sysconfig/ovn"}, []string{"OVN_CTL_OPTS", "OVN_CONTROLLER_OPTS"},
+		},
+		"ovn-northd": {
+			"/usr/share/ovn/scripts/ovn-ctl", []string{"--ovn-manage-ovsdb=no", "--no-monitor", "start_northd"},
+			[]string{"/etc/default/ovn-central", "/etc/sysconfig/ovn"}, []string{"OVN_CTL_OPTS", "OVN_NORTHD_OPTS"},
+		},
+	}
+}}
 
 // Summary shows systemctl(1), and what ends the daemon before.
 func (s Service) Summary() StepSummary {
@@ -65,8 +80,8 @@ func (s Service) Summary() StepSummary {
 		return out
 	}
 	start := "systemctl start " + s.Daemon
-	if names := units[s.Daemon]; names != nil {
-		how := starters[s.Daemon]
+	if names := units.Get()[s.Daemon]; names != nil {
+		how := starters.Get()[s.Daemon]
 		start = fmt.Sprintf("systemctl start %s   # without systemd: %s %s", strings.TrimSuffix(names[0], ".service"), how.script, strings.Join(how.args, " "))
 	}
 	out.OneWay = "the process that ran before is gone"
@@ -95,7 +110,7 @@ func (s Service) ready(ctx context.Context, t *Target) (Step, error) {
 	if s.Action == Unmask {
 		return s, nil
 	}
-	if units[s.Daemon] == nil {
+	if units.Get()[s.Daemon] == nil {
 		return nil, fmt.Errorf("ovnctl does not start %s", s.Daemon)
 	}
 	if s.Action == Start && s.Daemon == "ovs-vswitchd" { // its unit would start it, deleting transient ports
@@ -189,7 +204,7 @@ func (s Service) start(ctx context.Context, t *Target) error {
 	}
 	words := s.Had
 	if len(words) == 0 || !strings.HasSuffix(words[0], s.Daemon) {
-		how := starters[s.Daemon]
+		how := starters.Get()[s.Daemon]
 		words = append(t.hostProgram(how.script), slices.Concat(s.options(t), how.args)...)
 	}
 	_, err := t.run(within, s.Env, words[0], words[1:]...)
@@ -199,18 +214,18 @@ func (s Service) start(ctx context.Context, t *Target) error {
 // loadedUnit returns the daemon's unit known to systemd.
 func (s Service) loadedUnit(ctx context.Context, t *Target) string {
 	show := append(t.hostProgram("systemctl"), "show", "-p", "LoadState", "--value")
-	for _, unit := range units[s.Daemon] {
+	for _, unit := range units.Get()[s.Daemon] {
 		state, err := t.run(ctx, nil, show[0], append(show[1:], unit)...)
 		if err == nil && state == "loaded" {
 			return unit
 		}
 	}
-	return units[s.Daemon][0]
+	return units.Get()[s.Daemon][0]
 }
 
 // options returns the daemon's options from the package's files.
 func (s Service) options(t *Target) []string {
-	how := starters[s.Daemon]
+	how := starters.Get()[s.Daemon]
 	var all []string
 	for i, file := range how.files {
 		text, _, err := t.readFile(file)

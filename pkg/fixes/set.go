@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
@@ -89,10 +90,12 @@ func (s Set) command(c Change) string {
 	if len(set) > 0 {
 		text = Command(" -- set %s %s ", c.Table, name) + strings.Join(set, " ") + text
 	}
-	return tools[s.DB] + strings.TrimPrefix(text, " --")
+	return tools.Get()[s.DB] + strings.TrimPrefix(text, " --")
 }
 
-var tools = map[string]string{"Open_vSwitch": "ovs-vsctl", "OVN_Northbound": "ovn-nbctl", "OVN_Southbound": "ovn-sbctl"}
+var tools = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{"Open_vSwitch": "ovs-vsctl", "OVN_Northbound": "ovn-nbctl", "OVN_Southbound": "ovn-sbctl"}
+}}
 
 // ofKey formats a key's value for these commands: all that follows the equals sign.
 func ofKey(value any) string {

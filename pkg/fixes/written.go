@@ -5,17 +5,18 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // kinds maps the journal's step names to types.
-var kinds = sync.OnceValue(func() map[string]reflect.Type {
+var kinds = lazy.Value[map[string]reflect.Type]{Make: func() map[string]reflect.Type {
 	all := map[string]reflect.Type{}
 	for _, s := range []Step{Rows{}, File{}, Network{}, Sysctl{}, Service{}, Control{}, Await{}, Module{}, Offload{}, Convert{}} {
 		all[kindOf(s)] = reflect.TypeOf(s)
 	}
 	return all
-})
+}}
 
 func kindOf(s Step) string { return strings.ToLower(reflect.TypeOf(s).Name()) }
 
@@ -31,7 +32,7 @@ func write(s Step) (written, error) {
 }
 
 func (w written) read() (Step, error) {
-	kind, ok := kinds()[w.Kind]
+	kind, ok := kinds.Get()[w.Kind]
 	if !ok {
 		return nil, fmt.Errorf("this version of ovnctl does not know steps of kind %q", w.Kind)
 	}

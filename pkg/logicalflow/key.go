@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -50,7 +51,7 @@ func bestKey(text string, rank int, best *key) int {
 			continue
 		}
 		k := key{field: strings.TrimSpace(field), mask: allBits}
-		r := fieldRank[k.field]
+		r := fieldRank.Get()[k.field]
 		if r == 0 || !k.constants(strings.TrimSpace(value)) {
 			continue
 		}
@@ -65,11 +66,13 @@ func bestKey(text string, rank int, best *key) int {
 }
 
 // fieldRank ranks fields by how few flows share a value.
-var fieldRank = map[string]int{
-	"ip4.dst": 30, "ip6.dst": 30, "ip4.src": 29, "ip6.src": 29, "arp.tpa": 28, "nd.target": 28,
-	"reg0": 27, "reg1": 27, "reg4": 27, "reg5": 27, "xxreg0": 27, "xxreg1": 27,
-	"inport": 26, "outport": 26, "eth.dst": 25, "eth.src": 24,
-}
+var fieldRank = lazy.Value[map[string]int]{Make: func() map[string]int {
+	return map[string]int{
+		"ip4.dst": 30, "ip6.dst": 30, "ip4.src": 29, "ip6.src": 29, "arp.tpa": 28, "nd.target": 28,
+		"reg0": 27, "reg1": 27, "reg4": 27, "reg5": 27, "xxreg0": 27, "xxreg1": 27,
+		"inport": 26, "outport": 26, "eth.dst": 25, "eth.src": 24,
+	}
+}}
 
 // lowerRank is how much lower prefixes and groups rank.
 const lowerRank = 20

@@ -319,7 +319,7 @@ func (r ipRule) more(l3mdev, nop bool) ruleMore {
 		m.action = "nop"
 	}
 	if r.Protocol != "" {
-		m.protocol = number(routeProtocols, r.Protocol)
+		m.protocol = number(routeProtocols.Get(), r.Protocol)
 	}
 	return m
 }

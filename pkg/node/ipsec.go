@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // An IPsec is what the kernel encrypts, and what it refuses to send or receive in clear, ip-xfrm(8).
@@ -110,10 +112,12 @@ func (s *IPsec) Judge(direction string, p FilterPacket) (IPsecVerdict, *IPsecPol
 }
 
 // protocolNumbers are those of a FilterPacket's protocols, and of associations.
-var protocolNumbers = map[string]int{"icmp": 1, "tcp": 6, "udp": 17, "esp": 50, "ah": 51, "icmpv6": 58, "ipv6-icmp": 58, "comp": 108, "sctp": 132}
+var protocolNumbers = lazy.Value[map[string]int]{Make: func() map[string]int {
+	return map[string]int{"icmp": 1, "tcp": 6, "udp": 17, "esp": 50, "ah": 51, "icmpv6": 58, "ipv6-icmp": 58, "comp": 108, "sctp": 132}
+}}
 
 func (p *IPsecPolicy) matches(f FilterPacket) bool {
-	return p.Src.Contains(f.Src) && p.Dst.Contains(f.Dst) && (p.Protocol == 0 || p.Protocol == protocolNumbers[f.Protocol]) &&
+	return p.Src.Contains(f.Src) && p.Dst.Contains(f.Dst) && (p.Protocol == 0 || p.Protocol == protocolNumbers.Get()[f.Protocol]) &&
 		(p.SrcPort == 0 || p.SrcPort == int(f.SrcPort)) && (p.DstPort == 0 || p.DstPort == int(f.DstPort))
 }
 
@@ -229,7 +233,7 @@ func pairs(words []string) map[string]string {
 }
 
 func protocolNumber(text string) int {
-	if n, ok := protocolNumbers[text]; ok {
+	if n, ok := protocolNumbers.Get()[text]; ok {
 		return n
 	}
 	return int(number32(text))

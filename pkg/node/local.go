@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 )
 
@@ -81,7 +82,7 @@ func (l *local) Control(ctx context.Context, daemon, command string, args ...str
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
-	if !light[command] {
+	if !light.Get()[command] {
 		leave, err := l.busy.enter(ctx, daemon)
 		if err != nil {
 			return "", fmt.Errorf("%s: %s: another command is still under way: %w", daemon, command, err)
@@ -126,7 +127,7 @@ func (l *local) Dump(ctx context.Context, bridge string, kind DumpKind) (string,
 	}
 	text, err := runSpooled(ctx, "ovs-ofctl", ofctlArgs(kind, "unix:"+socket)...)
 	if errors.Is(err, exec.ErrNotFound) {
-		return "", unavailable("%s of bridge %s: ovs-ofctl is not installed here; save its %s as %s", kind, bridge, ofctlCommands[kind], dumpFile(bridge, kind))
+		return "", unavailable("%s of bridge %s: ovs-ofctl is not installed here; save its %s as %s", kind, bridge, ofctlCommands.Get()[kind], dumpFile(bridge, kind))
 	}
 	return text, err
 }
@@ -155,25 +156,27 @@ func (l *local) ReadFile(_ context.Context, path string) ([]byte, error) {
 }
 
 // ofctlCommands are the ovs-ofctl(8) commands that print each table.
-var ofctlCommands = map[DumpKind]string{
-	TLVMap: "dump-tlv-map",
-	Flows:  "dump-flows",
-	Groups: "dump-groups",
-	Ports:  "dump-ports-desc",
-	Meters: "dump-meters",
-}
+var ofctlCommands = lazy.Value[map[DumpKind]string]{Make: func() map[DumpKind]string {
+	return map[DumpKind]string{
+		TLVMap: "dump-tlv-map",
+		Flows:  "dump-flows",
+		Groups: "dump-groups",
+		Ports:  "dump-ports-desc",
+		Meters: "dump-meters",
+	}
+}}
 
 // ofctlVersions are all that ovs-ofctl(8) can speak: a bridge may speak some of them only.
 const ofctlVersions = "OpenFlow10,OpenFlow11,OpenFlow12,OpenFlow13,OpenFlow14,OpenFlow15"
 
 func ofctlArgs(kind DumpKind, target string) []string {
-	return []string{"-O", ofctlVersions, ofctlCommands[kind], target}
+	return []string{"-O", ofctlVersions, ofctlCommands.Get()[kind], target}
 }
 
 func dumpFile(bridge string, kind DumpKind) string { return string(kind) + "-" + bridge + ".txt" }
 
 func checkDump(bridge string, kind DumpKind) error {
-	if ofctlCommands[kind] == "" {
+	if ofctlCommands.Get()[kind] == "" {
 		return fmt.Errorf("bridge %s: cannot dump %q", bridge, kind)
 	}
 	if bridge == "" || bridge[0] == '-' || strings.ContainsAny(bridge, "/\x00\n") {
@@ -241,11 +244,13 @@ func runTo(ctx context.Context, out io.Writer, name string, args ...string) erro
 
 // light are the control commands that a daemon serves at once, whatever it holds: a dump in the daemon's queue
 // delays them in any case. The trace of a packet is one: it takes less than a millisecond.
-var light = map[string]bool{
-	"ofproto/trace": true, "ofproto/trace-packet-out": true, "dpif/show": true, "dpif/show-dp-features": true,
-	"version": true, "coverage/show": true, "upcall/show": true, "dpctl/show": true, "fdb/stats-show": true,
-	"dpctl/ct-get-nconns": true, "dpctl/ct-get-maxconns": true, "dpctl/ct-get-limits": true, "connection-status": true,
-}
+var light = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{
+		"ofproto/trace": true, "ofproto/trace-packet-out": true, "dpif/show": true, "dpif/show-dp-features": true,
+		"version": true, "coverage/show": true, "upcall/show": true, "dpctl/show": true, "fdb/stats-show": true,
+		"dpctl/ct-get-nconns": true, "dpctl/ct-get-maxconns": true, "dpctl/ct-get-limits": true, "connection-status": true,
+	}
+}}
 
 // gates allows each daemon one heavy request at a time: daemons serve them in their main thread and cannot be
 // interrupted.

@@ -3,6 +3,8 @@ package node
 import (
 	"strconv"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // A mark is the packet's mark, as far as rules have set it.
@@ -34,7 +36,7 @@ func (m *filterMatch) marks() {
 	}
 	m.mark.set = true
 	for len(m.words) > 1 {
-		with, ok := operators[m.words[0]]
+		with, ok := operators.Get()[m.words[0]]
 		if !ok {
 			return
 		}
@@ -45,10 +47,12 @@ func (m *filterMatch) marks() {
 }
 
 // operators are those of nft(8) that make a mark of another.
-var operators = map[string]func(a, b uint32) uint32{
-	"|": or, "or": or, "&": and, "and": and, "^": xor, "xor": xor,
-	"<<": func(a, b uint32) uint32 { return a << b }, ">>": func(a, b uint32) uint32 { return a >> b },
-}
+var operators = lazy.Value[map[string]func(a, b uint32) uint32]{Make: func() map[string]func(a, b uint32) uint32 {
+	return map[string]func(a, b uint32) uint32{
+		"|": or, "or": or, "&": and, "and": and, "^": xor, "xor": xor,
+		"<<": func(a, b uint32) uint32 { return a << b }, ">>": func(a, b uint32) uint32 { return a >> b },
+	}
+}}
 
 func or(a, b uint32) uint32  { return a | b }
 func and(a, b uint32) uint32 { return a & b }

@@ -130,8 +130,8 @@ func (m *filterMatch) extension(kind, name string) {
 	switch {
 	case kind != "target":
 		m.and(maybe)
-	case natActions[name] != "":
-		m.action, m.end = natActions[name], fateAccept
+	case natActions.Get()[name] != "":
+		m.action, m.end = natActions.Get()[name], fateAccept
 	case !slices.Contains(goOn, name):
 		m.end = fateUnknown
 	}
@@ -503,7 +503,7 @@ var goOn = []string{
 
 // target reads the target of a rule of iptables(8); only that of a translation has options that count.
 func (m *filterMatch) target(name string) {
-	m.action = natActions[name]
+	m.action = natActions.Get()[name]
 	m.end = fateOf(name)
 	m.untracks = name == "NOTRACK" || name == "CT" && slices.Contains(m.words, "--notrack")
 	if name == "MARK" {

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // A NATRule is a rule of a host's packet filter that may translate addresses.
@@ -17,10 +19,12 @@ type NATRule struct {
 }
 
 // natActions are the words of translating rules, with iptables' targets.
-var natActions = map[string]string{
-	"masquerade": "masquerade", "snat": "snat", "dnat": "dnat", "redirect": "redirect",
-	"MASQUERADE": "masquerade", "SNAT": "snat", "DNAT": "dnat", "REDIRECT": "redirect", "NETMAP": "dnat",
-}
+var natActions = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"masquerade": "masquerade", "snat": "snat", "dnat": "dnat", "redirect": "redirect",
+		"MASQUERADE": "masquerade", "SNAT": "snat", "DNAT": "dnat", "REDIRECT": "redirect", "NETMAP": "dnat",
+	}
+}}
 
 // NATRules finds the translating rules in a packet filter's chains.
 func NATRules(chains []Chain) []NATRule {
@@ -40,16 +44,16 @@ func NATRules(chains []Chain) []NATRule {
 func natAction(c Chain, words []string) string {
 	switch {
 	case c.Legacy && c.Table == "nat":
-		return natActions[after(words, "-j")]
+		return natActions.Get()[after(words, "-j")]
 	case c.Legacy:
 		return ""
 	}
 	quoted := false
 	for i, w := range words {
 		if i >= 2 && words[i-1] == "target" && words[i-2] == "xt" {
-			return natActions[strings.Trim(w, `"`)]
+			return natActions.Get()[strings.Trim(w, `"`)]
 		}
-		if a := natActions[w]; a != "" && !quoted {
+		if a := natActions.Get()[w]; a != "" && !quoted {
 			return a
 		}
 		if strings.Count(w, `"`)%2 == 1 {
@@ -80,17 +84,19 @@ type Translation struct {
 }
 
 // translates has what the rules of a hook do, iptables-extensions(8).
-var translates = map[string][]string{
-	"prerouting": {"dnat", "redirect"}, "output": {"dnat", "redirect"},
-	"postrouting": {"snat", "masquerade"}, "input": {"snat"},
-}
+var translates = lazy.Value[map[string][]string]{Make: func() map[string][]string {
+	return map[string][]string{
+		"prerouting": {"dnat", "redirect"}, "output": {"dnat", "redirect"},
+		"postrouting": {"snat", "masquerade"}, "input": {"snat"},
+	}
+}}
 
 // Translate finds the rule at a hook by which a packet filter may change a packet's source or destination: the first that
 // matches it, conditions apart that its text does not decide.
 func Translate(chains []Chain, p FilterPacket, hook string) (Translation, bool) {
 	unsure := false
 	for _, c := range p.bases(chains, []string{hook}, func(c *Chain) bool { return c.Type == "nat" }) {
-		w := filterWalk{chains: chains, packet: p, wants: translates[hook], unsure: unsure}
+		w := filterWalk{chains: chains, packet: p, wants: translates.Get()[hook], unsure: unsure}
 		if w.chain(c, 0); w.found != nil {
 			return *w.found, true
 		}
@@ -100,14 +106,16 @@ func Translate(chains []Chain, p FilterPacket, hook string) (Translation, bool) 
 }
 
 // priorities are the names that nft(8) gives them.
-var priorities = map[string]int{"raw": -300, "mangle": -150, "dstnat": -100, "filter": 0, "security": 50, "srcnat": 100}
+var priorities = lazy.Value[map[string]int]{Make: func() map[string]int {
+	return map[string]int{"raw": -300, "mangle": -150, "dstnat": -100, "filter": 0, "security": 50, "srcnat": 100}
+}}
 
 // natPriority is that at which conntrack translates packets at a hook: destinations, or sources.
 func natPriority(hook string) int {
 	if hook == "prerouting" || hook == "output" {
-		return priorities["dstnat"]
+		return priorities.Get()["dstnat"]
 	}
-	return priorities["srcnat"]
+	return priorities.Get()["srcnat"]
 }
 
 // order returns a base chain's priority as a number.
@@ -116,13 +124,13 @@ func (c *Chain) order() int {
 	switch {
 	case len(words) > 0:
 	case c.Table == "nat" && (c.Hook == "prerouting" || c.Hook == "output"): // of iptables, as the next
-		return priorities["dstnat"]
+		return priorities.Get()["dstnat"]
 	case c.Table == "nat":
-		return priorities["srcnat"]
+		return priorities.Get()["srcnat"]
 	default:
-		return priorities[c.Table]
+		return priorities.Get()[c.Table]
 	}
-	n, ok := priorities[words[0]]
+	n, ok := priorities.Get()[words[0]]
 	if !ok {
 		n, _ = strconv.Atoi(words[0])
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // A Network is the kernel's view of a host's network, each list in a fixed order.
@@ -299,8 +301,12 @@ func validLink(name string) bool {
 // Numbers of rtnetlink(7) with ip(8)'s names.
 var (
 	routeTypes     = []string{"unspec", "unicast", "local", "broadcast", "anycast", "multicast", "blackhole", "unreachable", "prohibit", "throw", "nat", "xresolve"}
-	routeProtocols = map[int]string{0: "", 1: "redirect", 2: "kernel", 3: "boot", 4: "static", 8: "gated", 9: "ra", 10: "mrt", 11: "zebra", 12: "bird", 13: "dnrouted", 14: "xorp", 15: "ntk", 16: "dhcp", 18: "keepalived", 42: "babel", 186: "bgp", 187: "isis", 188: "ospf", 189: "rip", 192: "eigrp"}
-	scopes         = map[int]string{0: "global", 200: "site", 253: "link", 254: "host", 255: "nowhere"}
+	routeProtocols = lazy.Value[map[int]string]{Make: func() map[int]string {
+		return map[int]string{0: "", 1: "redirect", 2: "kernel", 3: "boot", 4: "static", 8: "gated", 9: "ra", 10: "mrt", 11: "zebra", 12: "bird", 13: "dnrouted", 14: "xorp", 15: "ntk", 16: "dhcp", 18: "keepalived", 42: "babel", 186: "bgp", 187: "isis", 188: "ospf", 189: "rip", 192: "eigrp"}
+	}}
+	scopes = lazy.Value[map[int]string]{Make: func() map[int]string {
+		return map[int]string{0: "global", 200: "site", 253: "link", 254: "host", 255: "nowhere"}
+	}}
 )
 
 func routeType(n int) string {
@@ -311,14 +317,14 @@ func routeType(n int) string {
 }
 
 func routeProtocol(n int) string {
-	if s, ok := routeProtocols[n]; ok {
+	if s, ok := routeProtocols.Get()[n]; ok {
 		return s
 	}
 	return strconv.Itoa(n)
 }
 
 func scopeName(n int) string {
-	if s, ok := scopes[n]; ok {
+	if s, ok := scopes.Get()[n]; ok {
 		return s
 	}
 	return strconv.Itoa(n)

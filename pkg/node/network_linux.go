@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
+
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
@@ -307,10 +309,12 @@ func (k *kernel) dump(get, answer uint16, of ...nl.NetlinkRequestData) ([][]byte
 	}
 }
 
-var neighbourStates = map[int]string{
-	unix.NUD_INCOMPLETE: "incomplete", unix.NUD_REACHABLE: "reachable", unix.NUD_STALE: "stale", unix.NUD_DELAY: "delay",
-	unix.NUD_PROBE: "probe", unix.NUD_FAILED: "failed", unix.NUD_PERMANENT: "permanent",
-}
+var neighbourStates = lazy.Value[map[int]string]{Make: func() map[int]string {
+	return map[int]string{
+		unix.NUD_INCOMPLETE: "incomplete", unix.NUD_REACHABLE: "reachable", unix.NUD_STALE: "stale", unix.NUD_DELAY: "delay",
+		unix.NUD_PROBE: "probe", unix.NUD_FAILED: "failed", unix.NUD_PERMANENT: "permanent",
+	}
+}}
 
 func readNeighbours(k *kernel, n *Network, names map[int]string) error {
 	msgs, err := k.dump(unix.RTM_GETNEIGH, unix.RTM_NEWNEIGH, &netlink.Ndmsg{})
@@ -322,7 +326,7 @@ func readNeighbours(k *kernel, n *Network, names map[int]string) error {
 		if err != nil {
 			return err
 		}
-		state, ok := neighbourStates[e.State]
+		state, ok := neighbourStates.Get()[e.State]
 		if !ok || !addrOf(e.IP).IsValid() { // the kernel's own, for multicast and loopback
 			continue
 		}

@@ -114,7 +114,7 @@ func (o *offline) Dump(_ context.Context, bridge string, kind DumpKind) (string,
 	if err := checkDump(bridge, kind); err != nil {
 		return "", err
 	}
-	b, err := o.read(dumpFile(bridge, kind), "save what `ovs-ofctl "+ofctlCommands[kind]+" "+bridge+"` prints there")
+	b, err := o.read(dumpFile(bridge, kind), "save what `ovs-ofctl "+ofctlCommands.Get()[kind]+" "+bridge+"` prints there")
 	return string(b), err
 }
 

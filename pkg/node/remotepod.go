@@ -133,7 +133,7 @@ part udp6 cat /proc/net/udp6
 
 // askPod asks in the namespace, by one shell that enters it: to enter for each question takes longer than to answer it.
 func askPod(enter string) question {
-	return question{kernel: "export A B SECONDS_EACH\n" + enter + " sh -s <<'INSIDE' || part addr " + enter + " ip -N -d -j addr\n" + preamble() + networkParts + firewallParts + `
+	return question{kernel: "export A B SECONDS_EACH\n" + enter + " sh -s <<'INSIDE' || part addr " + enter + " ip -N -d -j addr\n" + preamble.Get() + networkParts + firewallParts + `
 features() {
 	while read -r l x; do
 		case $l in *:*) ethtool -k "${l%%:*}" ;; esac

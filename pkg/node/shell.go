@@ -7,7 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // splitWords splits a command prefix as a shell would, without expanding
@@ -71,9 +72,9 @@ const snapPrefix = "/snap/bin/microovn."
 // command and frames its output, exit status and stderr, by the name after $A; ended NAME is a frame without a command. A script
 // is a function, read before anything runs: no command can consume the rest of it. What asks a daemon or a disk has a time limit of its
 // own, $T or an option; what asks the kernel's network has that of the whole script alone: timeout(1) takes longer than the answer.
-var preamble = sync.OnceValue(func() string {
+var preamble = lazy.Value[string]{Make: func() string {
 	return strings.NewReplacer("OVSDIRS", strings.Join(OVSRunDirs, " "), "OVNDIRS", strings.Join(OVNRunDirs, " "), "SNAP", snapPrefix).Replace(preambleText)
-})
+}}
 
 const preambleText = `
 PATH=${P0:=$PATH}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin; LC_ALL=C; export PATH LC_ALL

@@ -240,7 +240,7 @@ func (sh *shell) end() {
 func (sh *shell) run(ctx context.Context, what script, each time.Duration) (map[string]part, error) {
 	boundary, seconds := rand.Text(), max(1, int(each/time.Second))
 	// The last two commands are one line: who runs the first on the shell's own input must not find the second there.
-	text := fmt.Sprintf("main() {\nB=%s\nSECONDS_EACH=%d\n%s%s}\nmain; printf '%%s done\\n' %[1]s\n", boundary, seconds, preamble(), what.text)
+	text := fmt.Sprintf("main() {\nB=%s\nSECONDS_EACH=%d\n%s%s}\nmain; printf '%%s done\\n' %[1]s\n", boundary, seconds, preamble.Get(), what.text)
 	done, waits := boundary+doneSuffix, boundary+waitsSuffix
 	batched := sh.waiting != "" && what.requests != nil
 	switch {

@@ -100,7 +100,7 @@ func (r *remote) begin(ctx context.Context, before, last string, stderr io.Write
 	}
 	// Nothing but the script may be sent before the last lines run: the shell would take it.
 	ready := rand.Text() + " ready"
-	script := fmt.Sprintf("main() {\nB=\nSECONDS_EACH=1\n%s\n%s\necho '%s'\n%s\n}\nmain\n", preamble(), before, ready, last)
+	script := fmt.Sprintf("main() {\nB=\nSECONDS_EACH=1\n%s\n%s\necho '%s'\n%s\n}\nmain\n", preamble.Get(), before, ready, last)
 	stop := context.AfterFunc(ctx, sh.end)
 	defer stop()
 	s := newStream(sh)

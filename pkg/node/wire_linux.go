@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
+
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
@@ -49,23 +51,31 @@ var native = binary.NativeEndian
 
 // devconf is where a link's message holds the settings of sysctlKeys: by the
 // numbers of linux/ip.h less one, and of linux/ipv6.h.
-var devconf = map[string]struct {
+var devconf = lazy.Value[map[string]struct {
 	family uint16
 	index  int
-}{
-	"net/ipv4/conf/*/forwarding":     {unix.AF_INET, 0},
-	"net/ipv4/conf/*/proxy_arp":      {unix.AF_INET, 2},
-	"net/ipv4/conf/*/rp_filter":      {unix.AF_INET, 7},
-	"net/ipv4/conf/*/arp_announce":   {unix.AF_INET, 17},
-	"net/ipv4/conf/*/arp_ignore":     {unix.AF_INET, 18},
-	"net/ipv4/conf/*/accept_local":   {unix.AF_INET, 22},
-	"net/ipv4/conf/*/src_valid_mark": {unix.AF_INET, 23},
-	"net/ipv6/conf/*/forwarding":     {unix.AF_INET6, 0},
-	hopLimit("*"):                    {unix.AF_INET6, 1},
-	"net/ipv6/conf/*/accept_ra":      {unix.AF_INET6, 3},
-	"net/ipv6/conf/*/proxy_ndp":      {unix.AF_INET6, 22},
-	"net/ipv6/conf/*/disable_ipv6":   {unix.AF_INET6, 26},
-}
+}]{Make: func() map[string]struct {
+	family uint16
+	index  int
+} {
+	return map[string]struct {
+		family uint16
+		index  int
+	}{
+		"net/ipv4/conf/*/forwarding":     {unix.AF_INET, 0},
+		"net/ipv4/conf/*/proxy_arp":      {unix.AF_INET, 2},
+		"net/ipv4/conf/*/rp_filter":      {unix.AF_INET, 7},
+		"net/ipv4/conf/*/arp_announce":   {unix.AF_INET, 17},
+		"net/ipv4/conf/*/arp_ignore":     {unix.AF_INET, 18},
+		"net/ipv4/conf/*/accept_local":   {unix.AF_INET, 22},
+		"net/ipv4/conf/*/src_valid_mark": {unix.AF_INET, 23},
+		"net/ipv6/conf/*/forwarding":     {unix.AF_INET6, 0},
+		hopLimit("*"):                    {unix.AF_INET6, 1},
+		"net/ipv6/conf/*/accept_ra":      {unix.AF_INET6, 3},
+		"net/ipv6/conf/*/proxy_ndp":      {unix.AF_INET6, 22},
+		"net/ipv6/conf/*/disable_ipv6":   {unix.AF_INET6, 26},
+	}
+}}
 
 // linkSettings are a link's settings, each family's as 32-bit numbers; none for a family the link does not speak.
 type linkSettings struct {
@@ -98,7 +108,7 @@ func parseSettings(m []byte) (linkSettings, error) {
 
 // value is one of sysctlKeys, false if the kernel does not report it.
 func (s linkSettings) value(key string) (string, bool) {
-	at, ok := devconf[key]
+	at, ok := devconf.Get()[key]
 	conf := s.conf[at.family]
 	if !ok || len(conf) < 4*(at.index+1) {
 		return "", false
@@ -186,7 +196,7 @@ func parseAddress(m []byte, names map[int]string) (Address, error) {
 func addressMessage(a Address, index int) []byte {
 	family, local := family(a.Prefix.Addr()), a.Prefix.Addr().AsSlice()
 	h := nl.NewIfAddrmsg(int(family))
-	h.Prefixlen, h.Scope, h.Index = uint8(a.Prefix.Bits()), uint8(number(scopes, a.Scope)), uint32(index)
+	h.Prefixlen, h.Scope, h.Index = uint8(a.Prefix.Bits()), uint8(number(scopes.Get(), a.Scope)), uint32(index)
 	b := h.Serialize()
 	b = attr(b, unix.IFA_LOCAL, local)
 	if a.Peer.IsValid() {
@@ -235,7 +245,7 @@ const (
 	rtaNHID         = 30
 )
 
-var preferences = map[int]string{1: "high", 3: "low"}
+var preferences = lazy.Value[map[int]string]{Make: func() map[int]string { return map[int]string{1: "high", 3: "low"} }}
 
 // beyond are the route attributes that a Route cannot hold.
 var beyond = []struct {
@@ -264,7 +274,7 @@ func parseRoute(m []byte, names map[int]string) (Route, error) {
 		Scope:    scopeName(int(h.Scope)),
 		Flags:    hopFlags(h.Flags),
 		TOS:      int(h.Tos),
-		Pref:     preferences[at.number(rtaPref)],
+		Pref:     preferences.Get()[at.number(rtaPref)],
 		NextHop:  at.number(rtaNHID),
 	}
 	if !r.Dst.Addr().IsValid() {
@@ -338,7 +348,7 @@ var metricNames = []string{
 }
 
 // metricUnits are ip-route(8)'s divisors of metrics.
-var metricUnits = map[string]int{"rtt": 8, "rttvar": 4}
+var metricUnits = lazy.Value[map[string]int]{Make: func() map[string]int { return map[string]int{"rtt": 8, "rttvar": 4} }}
 
 func parseMetrics(b []byte) (string, error) {
 	at, err := parseAttrs(b)
@@ -360,7 +370,7 @@ func parseMetrics(b []byte) (string, error) {
 			words = append(words, strings.TrimRight(string(value), "\x00"))
 			continue
 		}
-		words = append(words, strconv.Itoa(at.number(uint16(i))/max(metricUnits[name], 1)))
+		words = append(words, strconv.Itoa(at.number(uint16(i))/max(metricUnits.Get()[name], 1)))
 	}
 	return strings.Join(words, " "), nil
 }
@@ -385,7 +395,7 @@ func metricsAttr(words string) ([]byte, error) {
 			if err != nil {
 				return nil, fmt.Errorf("route metrics %q: %w", words, err)
 			}
-			b = attr(b, uint16(i), native.AppendUint32(nil, uint32(n)*uint32(max(metricUnits[name], 1))))
+			b = attr(b, uint16(i), native.AppendUint32(nil, uint32(n)*uint32(max(metricUnits.Get()[name], 1))))
 		}
 		f = f[1:]
 	}
@@ -407,7 +417,7 @@ func routeMessage(r Route, index func(link string) (int, error)) ([]byte, error)
 	}
 	h := nl.RtMsg{RtMsg: unix.RtMsg{
 		Family: family(r.Dst.Addr()), Dst_len: uint8(r.Dst.Bits()), Tos: uint8(r.TOS), Table: uint8(min(r.Table, unix.RT_TABLE_COMPAT)),
-		Protocol: uint8(number(routeProtocols, r.Protocol)), Scope: uint8(number(scopes, r.Scope)), Type: uint8(kind), Flags: hopMask(r.Flags),
+		Protocol: uint8(number(routeProtocols.Get(), r.Protocol)), Scope: uint8(number(scopes.Get(), r.Scope)), Type: uint8(kind), Flags: hopMask(r.Flags),
 	}}
 	if r.Table > 255 {
 		h.Table = unix.RT_TABLE_COMPAT
@@ -430,7 +440,7 @@ func routeMessage(r Route, index func(link string) (int, error)) ([]byte, error)
 		b = attr(b, unix.RTA_PREFSRC, r.Src.AsSlice())
 	}
 	if r.Pref != "" {
-		b = attr(b, rtaPref, []byte{byte(number(preferences, r.Pref))})
+		b = attr(b, rtaPref, []byte{byte(number(preferences.Get(), r.Pref))})
 	}
 	if r.Expires != 0 {
 		b = attr(b, 23, native.AppendUint32(nil, uint32(r.Expires))) // RTA_EXPIRES
@@ -660,7 +670,7 @@ func ruleMessage(r Rule) ([]byte, error) {
 				h.Type = ruleNop
 			}
 		case "protocol":
-			b = attr(b, fraProtocol, []byte{byte(number(routeProtocols, value))})
+			b = attr(b, fraProtocol, []byte{byte(number(routeProtocols.Get(), value))})
 		default:
 			return nil, fmt.Errorf("rule %d: %s", r.Priority, r.More)
 		}

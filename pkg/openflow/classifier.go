@@ -201,20 +201,20 @@ func (m Match) compile() (value, mask packet.Flow, rest []Term) {
 	typed, ethernet := false, false
 	defer func() {
 		if ethernet && !typed { // a flow that asks for something of Ethernet
-			mask.Set(packetTypeField, packetTypeField.Mask())
+			mask.Set(&packet.PacketType, packet.PacketType.Mask())
 		}
 	}()
 	for _, t := range m.Terms {
-		typed = typed || t.Field == packetTypeField
+		typed = typed || t.Field == &packet.PacketType
 		ethernet = ethernet || t.Keyword != "" || t.Field.Needs != packet.None
 		switch {
 		case t.Keyword != "":
 			k, _ := packet.LookupKeyword(t.Keyword)
 			if k.EthType != 0 {
-				set(ethTypeField, packet.Uint(k.EthType), ethTypeField.Mask())
+				set(&packet.EthType, packet.Uint(k.EthType), packet.EthType.Mask())
 			}
 			if k.Proto != 0 {
-				set(protoField, packet.Uint(k.Proto), protoField.Mask())
+				set(&packet.NWProto, packet.Uint(k.Proto), packet.NWProto.Mask())
 			}
 		case t.Absent, t.present(), t.Field.IsOption(), t.Port.Name != "" && t.Port.Number == 0:
 			rest = append(rest, t)
@@ -224,13 +224,6 @@ func (m Match) compile() (value, mask packet.Flow, rest []Term) {
 	}
 	return value, mask, rest
 }
-
-var (
-	ethTypeField    = packet.MustField("eth_type")
-	protoField      = packet.MustField("nw_proto")
-	packetTypeField = packet.MustField("packet_type")
-	conjIDField     = packet.MustField("conj_id")
-)
 
 // conjunctive reports whether the actions make a flow a conjunction clause.
 func (list Actions) conjunctive() bool {
@@ -362,7 +355,7 @@ func (t *table) conjunctive(c *Classifier, p *packet.Flow, e *examination) (int,
 		}
 		for _, id := range c.complete(clauses) {
 			q := *p
-			q.Set(conjIDField, packet.Uint(uint64(id)))
+			q.Set(&packet.ConjID, packet.Uint(uint64(id)))
 			if r := t.best(&q, e.again(), true); r != nil {
 				return r.index, c.clausesOf(id, clauses)
 			}

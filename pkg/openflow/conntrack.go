@@ -91,7 +91,7 @@ func (c *Connection) attr(a Attr) (err error) {
 	case "mark":
 		err = read(&c.Mark, a.Value, 0)
 	case "labels":
-		c.Labels, _, err = packet.MustField("ct_label").ParseValue(a.Value)
+		c.Labels, _, err = packet.CTLabel.ParseValue(a.Value)
 		err = within(err, 0)
 	case "protoinfo":
 		c.State = append(Attrs{}, a.List...)
@@ -235,7 +235,7 @@ func printAddr(a netip.Addr) string {
 	case a.Is4():
 		return a.String()
 	}
-	return packet.MustField("ipv6_src").Print(packet.FromAddr(a))
+	return packet.IPv6Src.Print(packet.FromAddr(a))
 }
 
 func decimal(n uint64) string { return strconv.FormatUint(n, 10) }

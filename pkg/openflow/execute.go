@@ -20,7 +20,7 @@ func (m *machine) action(w *walk, n *Node) {
 	case Modify:
 		m.modify(a)
 	case WriteMetadata:
-		m.flow.SetMasked(packet.MustField("metadata"), a.Value, a.Mask)
+		m.flow.SetMasked(&packet.Metadata, a.Value, a.Mask)
 	case Push:
 		m.stack = append(m.stack, saved{a.Src.Get(&m.flow), m.flow.InPort()})
 	case Pop:
@@ -224,7 +224,7 @@ func (ct *ConntrackEvent) marks(p *packet.Flow) {
 		}
 	}
 	ct.Mark, ct.MarkMask = uint32(p.Uint("ct_mark")&mask.Lo), uint32(mask.Lo)
-	ct.Label, ct.LabelMask = p.Get(packet.MustField("ct_label")).And(label), label
+	ct.Label, ct.LabelMask = p.Get(&packet.CTLabel).And(label), label
 }
 
 // clone executes a clone's actions, which the reply prints on the following lines, and restores everything.

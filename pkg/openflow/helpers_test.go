@@ -69,7 +69,7 @@ func (r *Replayed) Agrees() bool {
 	}
 	got, want := r.Final, *r.Pass.Final
 	unhide(&want, &got)
-	priority := packet.MustField("skb_priority")
+	priority := &packet.SkbPriority
 	want.Set(priority, got.Get(priority))
 	return got.String() == want.String()
 }

@@ -126,7 +126,7 @@ func (t Term) read(value string) (Term, error) {
 	var err error
 	if t.Field.Name == "dl_vlan" { // OpenFlow 1.0 has a number for packets without a tag
 		if n, bad := number(value, 16, 0); bad == nil && n == 0xffff {
-			tci := packet.MustField("vlan_tci")
+			tci := &packet.VLANTCI
 			return Term{Field: tci, Mask: tci.Mask()}, nil
 		}
 	}

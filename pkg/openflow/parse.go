@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -60,7 +61,7 @@ func parseActions(text string, base, depth int) (Actions, error) {
 
 // action parses a word.
 func (w word) action(depth int) (Action, error) {
-	if read, ok := readers[w.name+suffixes[w.form]]; ok {
+	if read, ok := readers.Get()[w.name+suffixes[w.form]]; ok {
 		return read(w)
 	}
 	switch w.name + suffixes[w.form] {
@@ -76,7 +77,7 @@ func (w word) action(depth int) (Action, error) {
 	if read, plain := w.otherwise(); read != nil {
 		return read(plain)
 	}
-	if field, ok := modifies[w.name]; ok && w.form != formBare && w.dst == "" {
+	if field, ok := modifies.Get()[w.name]; ok && w.form != formBare && w.dst == "" {
 		return w.modify(field)
 	}
 	if w.form == formBare {
@@ -93,11 +94,11 @@ func (w word) otherwise() (func(word) (Action, error), word) {
 	if w.form != formParen {
 		return nil, w
 	}
-	if read, ok := readers[w.name]; ok && strings.TrimSpace(w.body) == "" {
+	if read, ok := readers.Get()[w.name]; ok && strings.TrimSpace(w.body) == "" {
 		w.form = formBare
 		return read, w
 	}
-	read, ok := readers[w.name+":"]
+	read, ok := readers.Get()[w.name+":"]
 	if !ok {
 		return nil, w
 	}
@@ -111,10 +112,12 @@ func (w word) otherwise() (func(word) (Action, error), word) {
 var suffixes = [...]string{formBare: "", formColon: ":", formParen: "("}
 
 // readers parse the actions without nested ones, by name and form.
-var readers map[string]func(word) (Action, error)
+var readers lazy.Value[map[string]func(word) (Action, error)]
 
-func init() {
-	readers = map[string]func(word) (Action, error){
+func init() { readers.Make = makeReaders } // some of them need readers
+
+func makeReaders() map[string]func(word) (Action, error) {
+	return map[string]func(word) (Action, error){
 		"drop":              plain(Drop{}),
 		"ct_clear":          plain(CTClear{}),
 		"pop_queue":         plain(PopQueue{}),
@@ -359,13 +362,15 @@ func (w word) move() (Action, error) {
 }
 
 // modifies maps OpenFlow 1.0's actions to the fields they write.
-var modifies = map[string]string{
-	"mod_dl_src": "eth_src", "mod_dl_dst": "eth_dst", "mod_vlan_vid": "dl_vlan", "mod_vlan_pcp": "dl_vlan_pcp",
-	"set_vlan_vid": "dl_vlan", "set_vlan_pcp": "dl_vlan_pcp",
-	"mod_nw_src": "ip_src", "mod_nw_dst": "ip_dst", "mod_nw_tos": "nw_tos", "mod_nw_ecn": "nw_ecn", "mod_nw_ttl": "nw_ttl",
-	"mod_tp_src": "tcp_src", "mod_tp_dst": "tcp_dst", "set_tunnel": "tun_id", "set_tunnel64": "tun_id",
-	"set_mpls_label": "mpls_label", "set_mpls_tc": "mpls_tc", "set_mpls_ttl": "mpls_ttl",
-}
+var modifies = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"mod_dl_src": "eth_src", "mod_dl_dst": "eth_dst", "mod_vlan_vid": "dl_vlan", "mod_vlan_pcp": "dl_vlan_pcp",
+		"set_vlan_vid": "dl_vlan", "set_vlan_pcp": "dl_vlan_pcp",
+		"mod_nw_src": "ip_src", "mod_nw_dst": "ip_dst", "mod_nw_tos": "nw_tos", "mod_nw_ecn": "nw_ecn", "mod_nw_ttl": "nw_ttl",
+		"mod_tp_src": "tcp_src", "mod_tp_dst": "tcp_dst", "set_tunnel": "tun_id", "set_tunnel64": "tun_id",
+		"set_mpls_label": "mpls_label", "set_mpls_tc": "mpls_tc", "set_mpls_ttl": "mpls_ttl",
+	}
+}}
 
 func (w word) modify(name string) (Action, error) {
 	f, _ := packet.Lookup(name)
@@ -464,7 +469,7 @@ func (w word) decTTL() (Action, error) {
 }
 
 func (w word) writeMetadata() (Action, error) {
-	f := packet.MustField("metadata")
+	f := &packet.Metadata
 	v, mask, err := f.ParseValue(w.body)
 	return WriteMetadata{v, mask}, within(err, w.bodyAt)
 }

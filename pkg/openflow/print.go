@@ -204,7 +204,7 @@ func (a PopVLAN) String() string {
 }
 
 func (a WriteMetadata) String() string {
-	return "write_metadata:" + packet.MustField("metadata").PrintMasked(a.Value, a.Mask)
+	return "write_metadata:" + packet.Metadata.PrintMasked(a.Value, a.Mask)
 }
 
 func (ClearActions) String() string { return "clear_actions" }

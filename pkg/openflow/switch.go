@@ -217,7 +217,7 @@ func ParseFDBEntry(line string) (FDBEntry, error) {
 		return e, in(err, line)
 	}
 	mac, ok := packet.ParseMAC(words[2])
-	if e.MAC = words[2]; !ok || packet.MustField("eth_src").Print(mac) != e.MAC {
+	if e.MAC = words[2]; !ok || packet.EthSrc.Print(mac) != e.MAC {
 		return e, &SyntaxError{Text: line, Msg: "bad MAC address " + e.MAC}
 	}
 	if e.Static = words[3] == "static"; !e.Static {

@@ -1,7 +1,6 @@
 package openflow
 
 import (
-	"strings"
 	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -29,7 +28,7 @@ func (t *Trace) String() string {
 	return string(b)
 }
 
-var rule = strings.Repeat("=", 79)
+const rule = "==============================================================================="
 
 // String writes the header of a recirculation, including its rules.
 func (r *Recirc) String() string { return string(r.append(nil)) }
@@ -43,7 +42,7 @@ func (r *Recirc) append(b []byte) []byte {
 	case r.Conntrack && r.Default:
 		b = append(b, " - resume conntrack with default ct_state=trk|new (use --ct-next to customize)"...)
 	case r.Conntrack:
-		state := packet.MustField("ct_state")
+		state := &packet.CTState
 		b = append(b, " - resume conntrack with ct_state="...)
 		b = state.AppendMasked(b, packet.Uint(uint64(r.CTState)), state.Mask())
 	}

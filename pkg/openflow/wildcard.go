@@ -23,8 +23,8 @@ var trieFields = [...]struct {
 	field *packet.Field
 	needs packet.Prereq
 }{
-	{packet.MustField("ip_dst"), packet.NeedsIPv4}, {packet.MustField("ip_src"), packet.NeedsIPv4},
-	{packet.MustField("ipv6_dst"), packet.NeedsIPv6}, {packet.MustField("ipv6_src"), packet.NeedsIPv6},
+	{&packet.IPDst, packet.NeedsIPv4}, {&packet.IPSrc, packet.NeedsIPv4},
+	{&packet.IPv6Dst, packet.NeedsIPv6}, {&packet.IPv6Src, packet.NeedsIPv6},
 }
 
 // Tries are the addresses for which a classifier has tries.
@@ -49,11 +49,6 @@ func (t Tries) has(needs packet.Prereq) bool {
 	return t == TriesBoth || t == TriesIPv4 && needs == packet.NeedsIPv4
 }
 
-var (
-	srcPortField = packet.MustField("tcp_src")
-	dstPortField = packet.MustField("tcp_dst")
-)
-
 // A stage is the layers of a tuple up to one.
 type stage struct {
 	layers  packet.Pattern  // all up to this one
@@ -72,7 +67,7 @@ func (t *table) prepare(c *Classifier) {
 			}
 			tu.prefixes[i] = prefixLength(mask.Get(f.field), f.field.Bits)
 		}
-		tu.portMask = uint32(mask.Get(srcPortField).Lo<<16 | mask.Get(dstPortField).Lo)
+		tu.portMask = uint32(mask.Get(&packet.TCPSrc).Lo<<16 | mask.Get(&packet.TCPDst).Lo)
 		var upTo packet.Pattern
 		for n := range packet.Layers {
 			layer := tu.pattern.Layer(n)
@@ -103,7 +98,7 @@ func (t *table) prepare(c *Classifier) {
 				}
 			}
 			if tu.portMask != 0 {
-				tu.ports.add(packet.Uint(value.Get(srcPortField).Lo<<16|value.Get(dstPortField).Lo).Shl(96), 32-bits.TrailingZeros32(tu.portMask))
+				tu.ports.add(packet.Uint(value.Get(&packet.TCPSrc).Lo<<16|value.Get(&packet.TCPDst).Lo).Shl(96), 32-bits.TrailingZeros32(tu.portMask))
 			}
 		}
 	}
@@ -184,13 +179,13 @@ func (e *examination) find(t *tuple, p *packet.Flow) (*member, probe) {
 	}
 	m, at := t.find(p)
 	if m == nil && t.portMask != 0 {
-		value := uint32(p.Get(srcPortField).Lo<<16|p.Get(dstPortField).Lo) & t.portMask
+		value := uint32(p.Get(&packet.TCPSrc).Lo<<16|p.Get(&packet.TCPDst).Lo) & t.portMask
 		n := t.ports.lookup(packet.Uint(uint64(value)).Shl(96), 32).bits
-		was := [2]packet.Value{e.mask.Get(srcPortField), e.mask.Get(dstPortField)}
+		was := [2]packet.Value{e.mask.Get(&packet.TCPSrc), e.mask.Get(&packet.TCPDst)}
 		e.note(t, len(t.stages))
 		ports := t.portMask & uint32(^uint64(0)<<(32-n))
-		e.mask.Set(srcPortField, was[0].Or(packet.Uint(uint64(ports>>16))))
-		e.mask.Set(dstPortField, was[1].Or(packet.Uint(uint64(ports&0xffff))))
+		e.mask.Set(&packet.TCPSrc, was[0].Or(packet.Uint(uint64(ports>>16))))
+		e.mask.Set(&packet.TCPDst, was[1].Or(packet.Uint(uint64(ports&0xffff))))
 		return nil, probe{}
 	}
 	e.note(t, len(t.stages))

@@ -3,8 +3,8 @@ package openflow
 import (
 	"encoding/binary"
 	"fmt"
-	"sync"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -147,11 +147,11 @@ func WireField(header []byte) (*packet.Field, bool) {
 	case class == 0x8001 && number < 8:
 		return packet.Lookup(fmt.Sprintf("xreg%d", number))
 	}
-	return packet.Lookup(wireNames()[class][number])
+	return packet.Lookup(wireNames.Get()[class][number])
 }
 
 // wireNames are the other fields that OVN writes or copies, by class and number as in meta-flow.h.
-var wireNames = sync.OnceValue(func() map[uint16]map[int]string {
+var wireNames = lazy.Value[map[uint16]map[int]string]{Make: func() map[uint16]map[int]string {
 	return map[uint16]map[int]string{
 		0: {
 			0: "in_port", 1: "eth_dst", 2: "eth_src", 3: "eth_type", 4: "vlan_tci", 5: "ip_tos", 6: "ip_proto", 7: "ip_src", 8: "ip_dst",
@@ -168,4 +168,4 @@ var wireNames = sync.OnceValue(func() map[uint16]map[int]string {
 			30: "icmpv6_code", 31: "nd_target", 32: "nd_sll", 33: "nd_tll", 38: "tun_id",
 		},
 	}
-})
+}}

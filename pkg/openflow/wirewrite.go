@@ -138,7 +138,7 @@ func WireHeader(f *packet.Field, masked bool) ([]byte, bool) {
 func extensionHeader(f *packet.Field) ([]byte, bool) {
 	header, ok := WireHeader(f, false)
 	for _, class := range []uint16{0, 1} {
-		for number, name := range wireNames()[class] {
+		for number, name := range wireNames.Get()[class] {
 			if g, known := packet.Lookup(name); known && g == f {
 				return append(binary.BigEndian.AppendUint16(nil, class), byte(number)<<1, header[3]), true
 			}
@@ -159,7 +159,7 @@ func wireNumber(f *packet.Field) (class uint16, number int, ok bool) {
 		}
 	}
 	for _, class := range []uint16{0x8000, 1, 0} {
-		for number, name := range wireNames()[class] {
+		for number, name := range wireNames.Get()[class] {
 			if g, known := packet.Lookup(name); known && g == f && f.Name != "in_port" {
 				return class, number, true
 			}

@@ -2,7 +2,8 @@ package ovnexpr
 
 import (
 	"slices"
-	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // maxNested bounds nested actions.
@@ -39,10 +40,12 @@ var plain = []string{"output", "ct_clear", "ct_snat_to_vip", "igmp", "mac_cache_
 
 // nested maps the actions that take actions in braces to their prerequisites. Those of arp and nd_ns were narrower
 // before one address family could have next hops of the other.
-var nested = map[string]string{
-	"clone": "", "reject": "", "arp": "ip", "nd_ns": "ip", "nd_na": "nd_ns", "nd_na_router": "nd_ns",
-	"icmp4": "ip4", "icmp4_error": "ip4", "icmp6": "ip6", "icmp6_error": "ip6", "tcp_reset": "tcp", "sctp_abort": "sctp",
-}
+var nested = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"clone": "", "reject": "", "arp": "ip", "nd_ns": "ip", "nd_na": "nd_ns", "nd_na_router": "nd_ns",
+		"icmp4": "ip4", "icmp4_error": "ip4", "icmp6": "ip6", "icmp6_error": "ip6", "tcp_reset": "tcp", "sctp_abort": "sctp",
+	}
+}}
 
 // port is the width that stands for a string field in signatures.
 const port = 0
@@ -55,7 +58,7 @@ type signature struct {
 }
 
 // functions are actions with fields as arguments.
-var functions = sync.OnceValue(func() map[string]signature {
+var functions = lazy.Value[map[string]signature]{Make: func() map[string]signature {
 	return map[string]signature{
 		"get_arp":          {args: []int{port, 32}, result: -1},
 		"get_nd":           {args: []int{port, 128}, result: -1},
@@ -86,16 +89,19 @@ var functions = sync.OnceValue(func() map[string]signature {
 		"ct_proto":             {result: 8},
 		"ct_state_save":        {result: 8},
 	}
-})
+}}
 
 // special are the other actions without a result. Each reads what follows its name.
-var special map[string]func(l *lexer, name string, at Span) Action
+var special lazy.Value[map[string]func(l *lexer, name string, at Span) Action]
 
 // assigned are the other functions with a result. Each reads what follows its name and parenthesis.
-var assigned map[string]func(l *lexer, to Field, name string, at Span) Action
+var assigned lazy.Value[map[string]func(l *lexer, to Field, name string, at Span) Action]
 
-func init() {
-	special = map[string]func(l *lexer, name string, at Span) Action{
+// Some of them need these tables.
+func init() { special.Make, assigned.Make = specialActions, assignedActions }
+
+func specialActions() map[string]func(l *lexer, name string, at Span) Action {
+	return map[string]func(l *lexer, name string, at Span) Action{
 		"next": (*lexer).nextAction, "push": (*lexer).stack, "pop": (*lexer).stack, "ip.ttl": (*lexer).decTTL,
 		"ct_next": (*lexer).ctNext, "ct_commit": (*lexer).ctCommit,
 		"ct_commit_to_zone": (*lexer).ctCommitTo, "ct_commit_nat": (*lexer).ctCommitTo,
@@ -106,7 +112,10 @@ func init() {
 		"fwd_group": (*lexer).forwardGroup, "commit_ecmp_nh": (*lexer).commitECMP, "commit_lb_aff": (*lexer).commitAffinity,
 		"trigger_event": (*lexer).triggerEvent, "bind_vport": (*lexer).bindVirtual, "mirror": (*lexer).mirror,
 	}
-	assigned = map[string]func(l *lexer, to Field, name string, at Span) Action{
+}
+
+func assignedActions() map[string]func(l *lexer, to Field, name string, at Span) Action {
+	return map[string]func(l *lexer, to Field, name string, at Span) Action{
 		"select": (*lexer).selectAction, "check_pkt_larger": (*lexer).checkPacketLarger,
 		"put_dhcp_opts": (*lexer).putOptions, "put_dhcpv6_opts": (*lexer).putOptions, "put_nd_ra_opts": (*lexer).putOptions,
 		"dhcp_relay_req_chk": (*lexer).dhcpRelay, "dhcp_relay_resp_chk": (*lexer).dhcpRelay,
@@ -138,9 +147,9 @@ func (l *lexer) action() Action {
 // statement reads an action that begins with its name.
 func (l *lexer) statement(at Span) Action {
 	name := l.tok.text
-	_, isNested := nested[name]
-	f, isFunction := functions()[name]
-	read := special[name]
+	_, isNested := nested.Get()[name]
+	f, isFunction := functions.Get()[name]
+	read := special.Get()[name]
 	switch {
 	case read != nil:
 		l.next()
@@ -213,8 +222,8 @@ func (l *lexer) set(at Span) Action {
 	if l.peek() != "(" {
 		return &Move{to, l.field(), at}
 	}
-	f, ok := functions()[name]
-	read := assigned[name]
+	f, ok := functions.Get()[name]
+	read := assigned.Get()[name]
 	switch {
 	case read != nil:
 		l.next()

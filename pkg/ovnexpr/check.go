@@ -185,7 +185,7 @@ func (c *checker) pair(to, from Field, at Span, exchange bool) {
 func (c *checker) nested(a *Nested) {
 	inner := &checker{text: c.text, table: c.table}
 	inner.actions(a.Actions)
-	need := nested[a.Name]
+	need := nested.Get()[a.Name]
 	switch {
 	case need == "":
 		c.needs = append(c.needs, inner.needs...)
@@ -200,7 +200,7 @@ func (c *checker) nested(a *Nested) {
 }
 
 func (c *checker) call(a *Call) {
-	f := functions()[a.Name]
+	f := functions.Get()[a.Name]
 	for i, arg := range a.Args {
 		c.field(arg, f.args[i], false)
 	}

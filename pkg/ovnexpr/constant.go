@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -82,7 +83,7 @@ func formatInteger(high string, v packet.Value, f Format) string {
 	case IPv4, IPv6:
 		return v.Addr(f.bits()).String()
 	case Ethernet:
-		mac := packet.MustField("eth_src")
+		mac := &packet.EthSrc
 		return mac.Print(v)
 	}
 	if high != "" {
@@ -134,11 +135,13 @@ func (v Values) String() string {
 }
 
 // constantKinds are the tokens that are constants.
-var constantKinds = map[kind]ConstantKind{integer: Integer, quoted: String, macro: AddressSets, group: PortGroups, template: Template}
+var constantKinds = lazy.Value[map[kind]ConstantKind]{Make: func() map[kind]ConstantKind {
+	return map[kind]ConstantKind{integer: Integer, quoted: String, macro: AddressSets, group: PortGroups, template: Template}
+}}
 
 // constant reads one constant.
 func (l *lexer) oneConstant() Constant {
-	k, ok := constantKinds[l.tok.kind]
+	k, ok := constantKinds.Get()[l.tok.kind]
 	if !ok {
 		l.syntax("expecting constant")
 	}

@@ -5,7 +5,7 @@ package ovnexpr
 func Constants(text string) (list []Constant, err error) {
 	defer recoverSyntax(&err)
 	for l := newLexer(text); l.tok.kind != end; l.next() {
-		kind, ok := constantKinds[l.tok.kind]
+		kind, ok := constantKinds.Get()[l.tok.kind]
 		if !ok {
 			continue
 		}

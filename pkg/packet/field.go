@@ -12,10 +12,10 @@ const (
 	IPv6               // fd00::1, fd00::/64
 	Port               // an OpenFlow port: 5, "eth0", LOCAL
 	Frag               // no, yes, first, later, not_later
-	CTState            // new|trk, +new-est
-	TCPFlags           // syn|ack, +syn-ack
-	TunnelFlags        // oam, +df-csum
-	PacketType         // (1,0x800)
+	StateNames         // new|trk, +new-est
+	TCPNames           // syn|ack, +syn-ack
+	TunnelNames        // oam, +df-csum
+	TypePair           // (1,0x800)
 )
 
 // A Prereq is a requirement on the packet for a field to exist.
@@ -102,7 +102,7 @@ func (f *Field) Mask() Value { return Ones(f.Bits) }
 
 // Decides returns the bits of a mask that count: nw_tos is written as eight bits, of which the two of nw_ecn do not.
 func (f *Field) Decides(mask Value) Value {
-	if f == tosField {
+	if f == &NWTOS {
 		return mask.AndNot(Uint(3))
 	}
 	return mask
@@ -113,7 +113,7 @@ func (f *Field) String() string { return f.Name }
 
 // Lookup finds a field by its name, an alias, or its NXM or OXM name.
 func Lookup(name string) (*Field, bool) {
-	f, ok := byName()[name]
+	f, ok := byName.Get()[name]
 	return f, ok
 }
 
@@ -123,14 +123,8 @@ func Reg(n int) *Field { return &registers[n] }
 // TunMetadata returns the field tun_metadata0 to tun_metadata63.
 func TunMetadata(n int) *Field { return &options[n] }
 
-// MustField returns the field of a name that is hard-coded: where a program starts, that of a field without a number in it.
+// MustField returns the field of a name that is known to be one.
 func MustField(name string) *Field {
-	// When the program starts, the table of all names is not made yet.
-	for i := range fixedFields {
-		if f := &fixedFields[i]; f.Name == name {
-			return f
-		}
-	}
 	f, ok := Lookup(name)
 	if !ok {
 		panic("packet: no field " + name)

@@ -161,12 +161,12 @@ func (p *Flow) Has(f *Field) bool { return f.tun == 0 || p.HasOption(f.tun-1) }
 
 // InPort returns the packet's input port.
 func (p *Flow) InPort() PortID {
-	return PortID{Number: uint32(p.Get(inPortField).Lo), Name: p.port}
+	return PortID{Number: uint32(p.Get(&InPort).Lo), Name: p.port}
 }
 
 // SetInPort sets the packet's input port. A port known only by name has Number 0.
 func (p *Flow) SetInPort(port PortID) {
-	p.Set(inPortField, Uint(uint64(port.Number)))
+	p.Set(&InPort, Uint(uint64(port.Number)))
 	p.port = port.Name
 }
 
@@ -200,11 +200,11 @@ func (p *Flow) Meets(need Prereq) bool {
 	case None:
 		return true
 	case NeedsEthernet:
-		return p.number(packetTypeField) == 0
+		return p.number(&PacketType) == 0
 	case NeedsVLAN:
-		return p.number(tciField)&0x1000 != 0
+		return p.number(&VLANTCI)&0x1000 != 0
 	}
-	eth := p.number(ethField)
+	eth := p.number(&EthType)
 	ip := eth == EthIPv4 || eth == EthIPv6
 	switch need {
 	case NeedsMPLS:
@@ -216,16 +216,16 @@ func (p *Flow) Meets(need Prereq) bool {
 	case NeedsIP:
 		return ip
 	case NeedsCT:
-		return ip && p.number(stateField)&(CTTracked|CTInvalid) == CTTracked
+		return ip && p.number(&CTState)&(CTTracked|CTInvalid) == CTTracked
 	case NeedsARP:
 		return eth == EthARP || eth == EthRARP
 	case NeedsNSH:
 		return eth == EthNSH
 	}
-	if !ip || p.number(fragField)&2 != 0 { // nothing more is known of later fragments
+	if !ip || p.number(&IPFrag)&2 != 0 { // nothing more is known of later fragments
 		return false
 	}
-	proto := p.number(protoField)
+	proto := p.number(&NWProto)
 	switch need {
 	case NeedsTCP:
 		return proto == ProtoTCP
@@ -240,8 +240,8 @@ func (p *Flow) Meets(need Prereq) bool {
 		return false
 	}
 	const solicit, advert = 135, 136
-	kind := p.number(icmpTypeField)
-	discovery := (kind == solicit || kind == advert) && p.number(icmpCodeField) == 0
+	kind := p.number(&ICMPType)
+	discovery := (kind == solicit || kind == advert) && p.number(&ICMPCode) == 0
 	switch need {
 	case NeedsICMPv6:
 		return true

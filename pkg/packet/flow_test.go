@@ -73,8 +73,8 @@ func TestOverlap(t *testing.T) {
 
 func TestVLAN(t *testing.T) {
 	var p Flow
-	p.Set(MustField("dl_vlan"), Uint(5))
-	p.Set(MustField("dl_vlan_pcp"), Uint(3))
+	p.Set(&DLVLAN, Uint(5))
+	p.Set(&DLVLANPCP, Uint(3))
 	if got := p.Uint("vlan_tci"); got != 0x7005 {
 		t.Errorf("vlan_tci = %#x", got)
 	}

@@ -14,9 +14,9 @@ var tunFlagNames = []string{"oam", "df", "csum", "key"}
 
 func (f *Field) flagNames() []string {
 	switch f.Format {
-	case CTState:
+	case StateNames:
 		return ctStateNames
-	case TCPFlags:
+	case TCPNames:
 		return tcpFlagNames
 	}
 	return tunFlagNames
@@ -76,11 +76,11 @@ func (f *Field) AppendMasked(b []byte, v, mask Value) []byte {
 				return append(b, n.name...)
 			}
 		}
-	case CTState, TCPFlags, TunnelFlags:
+	case StateNames, TCPNames, TunnelNames:
 		if b, ok := appendFlags(b, v, mask, exact, f.flagNames()); ok {
 			return b
 		}
-	case PacketType:
+	case TypePair:
 		if exact {
 			b = strconv.AppendUint(append(b, '('), v.Lo>>16, 10)
 			return append(Uint(v.Lo&0xffff).appendHex(append(b, ',')), ')')
@@ -215,11 +215,11 @@ func (f *Field) parse(s string) (v, mask Value, ok bool) {
 				return Uint(n.value), Uint(n.mask), true
 			}
 		}
-	case PacketType:
+	case TypePair:
 		if v, ok := parsePacketType(s); ok {
 			return v, mask, true
 		}
-	case CTState, TCPFlags, TunnelFlags:
+	case StateNames, TCPNames, TunnelNames:
 		if v, m, ok := parseFlags(s, f.flagNames()); ok {
 			if m.IsZero() {
 				m = mask

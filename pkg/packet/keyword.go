@@ -80,10 +80,10 @@ func KeywordOf(eth, proto uint64, known bool) (Keyword, bool) {
 // Apply gives p the keyword's type.
 func (k Keyword) Apply(p *Flow) {
 	if k.EthType != 0 {
-		p.Set(ethField, Uint(k.EthType))
+		p.Set(&EthType, Uint(k.EthType))
 	}
 	if k.Proto != 0 {
-		p.Set(protoField, Uint(k.Proto))
+		p.Set(&NWProto, Uint(k.Proto))
 	}
 }
 

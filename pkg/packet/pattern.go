@@ -2,7 +2,8 @@ package packet
 
 import (
 	"encoding/binary"
-	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // A Pattern is a set of bits of a flow, for looking up many flows by the same bits. It does not cover tunnel options.
@@ -108,7 +109,7 @@ func (p Pattern) AddTo(mask *Flow) {
 const Layers = 4
 
 // layerBytes has, by layer, ones in the bytes of a flow that belong to it.
-var layerBytes = sync.OnceValue(func() *[Layers][flowBytes]byte {
+var layerBytes = lazy.Value[*[Layers][flowBytes]byte]{Make: func() *[Layers][flowBytes]byte {
 	var layers [Layers][flowBytes]byte
 	for at := range flowBytes {
 		layer := 0
@@ -125,12 +126,12 @@ var layerBytes = sync.OnceValue(func() *[Layers][flowBytes]byte {
 		layers[layer][at] = 0xff
 	}
 	return &layers
-})
+}}
 
 // Layer returns the pattern's bits in one layer.
 func (p Pattern) Layer(n int) Pattern {
 	var part Pattern
-	bytes := &layerBytes()[n]
+	bytes := &layerBytes.Get()[n]
 	for _, w := range p.words {
 		if w.bits &= binary.BigEndian.Uint64(bytes[w.offset:]); w.bits != 0 {
 			part.words = append(part.words, w)

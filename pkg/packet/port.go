@@ -20,14 +20,23 @@ const (
 	PortAny        = 0xffff // also called NONE
 )
 
-var portNames = map[string]uint32{
-	"UNSET": PortUnset, "IN_PORT": PortInPort, "TABLE": PortTable, "NORMAL": PortNormal, "FLOOD": PortFlood,
-	"ALL": PortAll, "CONTROLLER": PortController, "LOCAL": PortLocal, "ANY": PortAny, "NONE": PortAny,
+// reservedPorts are the reserved ports. A port is printed by its first name.
+var reservedPorts = [...]struct {
+	name   string
+	number uint32
+}{
+	{"UNSET", PortUnset}, {"IN_PORT", PortInPort}, {"TABLE", PortTable}, {"NORMAL", PortNormal}, {"FLOOD", PortFlood},
+	{"ALL", PortAll}, {"CONTROLLER", PortController}, {"LOCAL", PortLocal}, {"ANY", PortAny}, {"NONE", PortAny},
 }
 
-var portTexts = map[uint32]string{
-	PortUnset: "UNSET", PortInPort: "IN_PORT", PortTable: "TABLE", PortNormal: "NORMAL", PortFlood: "FLOOD",
-	PortAll: "ALL", PortController: "CONTROLLER", PortLocal: "LOCAL", PortAny: "ANY",
+// reservedPort returns the number of the reserved port with that name, in letters of any case.
+func reservedPort(name string) (uint32, bool) {
+	for _, p := range reservedPorts {
+		if strings.EqualFold(p.name, name) {
+			return p.number, true
+		}
+	}
+	return 0, false
 }
 
 // A PortID is a bridge port as named in text: by number or by name; reserved ports by number. With a Name, Number may
@@ -42,15 +51,17 @@ func (p PortID) String() string {
 	if p.Name != "" {
 		return QuoteName(p.Name)
 	}
-	if name, ok := portTexts[p.Number]; ok {
-		return name
+	for _, r := range reservedPorts {
+		if r.number == p.Number {
+			return r.name
+		}
 	}
 	return strconv.FormatUint(uint64(p.Number), 10)
 }
 
 // ParsePort parses a port: a number, a reserved name in any case, or a port name, quoted or not.
 func ParsePort(s string) (PortID, error) {
-	if n, ok := portNames[strings.ToUpper(s)]; ok {
+	if n, ok := reservedPort(s); ok {
 		return PortID{Number: n}, nil
 	}
 	if v, ok := parseNumber(s); ok {

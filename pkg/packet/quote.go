@@ -60,6 +60,6 @@ func plainName(name string) bool {
 			return false
 		}
 	}
-	_, reserved := portNames[strings.ToUpper(name)] // as ParsePort takes it
+	_, reserved := reservedPort(name) // as ParsePort takes it
 	return name != "" && !reserved
 }

@@ -1,8 +1,9 @@
 package packet
 
 import (
-	"strconv"
-	"sync"
+	"slices"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // Byte offsets of the fields in a Flow. The registers are contiguous so that xreg and xxreg fields overlap them.
@@ -55,34 +56,10 @@ const (
 	flowBytes   = (atNSH + 27 + 7) &^ 7 // whole words; see Pattern
 )
 
-// The fields with a number in their name.
-var (
-	options    [64]Field // tun_metadata
-	registers  [32]Field
-	doubles    [16]Field // xreg
-	quadruples [8]Field  // xxreg
-)
-
-func init() {
-	for i := range options {
-		n := strconv.Itoa(i)
-		options[i] = Field{Name: "tun_metadata" + n, NXM: "NXM_NX_TUN_METADATA" + n, Bits: maxBits, Format: Hex, Maskable: true, tun: i + 1}
-	}
-	for i := range registers {
-		registers[i] = register("reg", "NXM_NX_REG", "NXOXM_ET_REG", i, 4)
-	}
-	for i := range doubles {
-		doubles[i] = register("xreg", "", "", i, 8)
-	}
-	for i := range quadruples {
-		quadruples[i] = register("xxreg", "NXM_NX_XXREG", "NXOXM_ET_XXREG", i, 16)
-	}
-}
-
 // allFields returns all fields.
 func allFields() []*Field {
-	var all []*Field
-	for _, list := range [][]Field{fixedFields, options[:], registers[:], doubles[:], quadruples[:]} {
+	all := slices.Clone(fixedFields[:])
+	for _, list := range [][]Field{options[:], registers[:], doubles[:], quadruples[:]} {
 		for i := range list {
 			all = append(all, &list[i])
 		}
@@ -91,7 +68,7 @@ func allFields() []*Field {
 }
 
 // byName finds fields by any of their names.
-var byName = sync.OnceValue(func() map[string]*Field {
+var byName = lazy.Value[map[string]*Field]{Make: func() map[string]*Field {
 	names := make(map[string]*Field, 512)
 	for _, f := range allFields() {
 		for _, name := range append([]string{f.Name, f.NXM, f.OXM}, f.Aliases...) {
@@ -101,20 +78,4 @@ var byName = sync.OnceValue(func() map[string]*Field {
 		}
 	}
 	return names
-})
-
-// register builds the i-th register of size bytes. The upper half came with Open vSwitch 3.7 and has names of another
-// class; xreg has only OXM names.
-func register(name, lower, upper string, i, size int) Field {
-	n := strconv.Itoa(i)
-	f := Field{Name: name + n, Bits: 8 * size, Format: Hex, Maskable: true, place: place{atReg + size*i, size, 0}}
-	switch {
-	case lower == "":
-		f.OXM = "OXM_OF_PKT_REG" + n
-	case i*size < 64:
-		f.NXM = lower + n
-	default:
-		f.NXM = upper + n
-	}
-	return f
-}
+}}

@@ -4,48 +4,18 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
-var (
-	inPortField = MustField("in_port")
-	fragField   = MustField("ip_frag")
-	tciField    = MustField("vlan_tci")
-	stateField  = MustField("ct_state")
-	ethField    = MustField("eth_type")
-	protoField  = MustField("nw_proto")
-	tosField    = MustField("nw_tos")
-
-	src4Field    = MustField("ip_src")
-	dst4Field    = MustField("ip_dst")
-	src6Field    = MustField("ipv6_src")
-	dst6Field    = MustField("ipv6_dst")
-	srcPortField = MustField("tcp_src")
-	dstPortField = MustField("tcp_dst")
-
-	bosField        = MustField("mpls_bos")
-	innerField      = MustField("vlan_tci1")
-	ethSrcField     = MustField("eth_src")
-	ethDstField     = MustField("eth_dst")
-	tunFlagsField   = MustField("tun_flags")
-	packetTypeField = MustField("packet_type")
-	icmpTypeField   = MustField("icmp_type")
-	icmpCodeField   = MustField("icmp_code")
-	recircField     = MustField("recirc_id")
-
-	tunIDField      = MustField("tun_id")
-	tunDstField     = MustField("tun_dst")
-	tunIPv6DstField = MustField("tun_ipv6_dst")
-)
-
-// regFields returns reg0 to reg31.
-var regFields = sync.OnceValue(func() []*Field {
+// registerFields are reg0 to reg31.
+var registerFields = lazy.Value[[]*Field]{Make: func() []*Field {
 	var list []*Field
 	for i := range registers {
 		list = append(list, Reg(i))
 	}
 	return list
-})
+}}
 
 // maxText bounds a flow's text.
 const maxText = 1 << 16
@@ -91,7 +61,7 @@ func (p *Flow) term(key, value string, hasValue bool) error {
 	if !ok {
 		return &SyntaxError{Text: key, Msg: "unknown field " + key}
 	}
-	if f == inPortField {
+	if f == &InPort {
 		port, err := ParsePort(value)
 		if err != nil {
 			return err
@@ -109,7 +79,7 @@ func (p *Flow) term(key, value string, hasValue bool) error {
 	if err != nil {
 		return err
 	}
-	if flags := f.Format == CTState || f.Format == TCPFlags || f.Format == TunnelFlags; mask != f.Mask() && !flags && f.Format != Frag {
+	if flags := f.Format == StateNames || f.Format == TCPNames || f.Format == TunnelNames; mask != f.Mask() && !flags && f.Format != Frag {
 		return &SyntaxError{Text: value, Msg: "mask not allowed in a flow"}
 	}
 	p.SetMasked(f, v, f.Decides(f.Mask()))
@@ -130,17 +100,17 @@ func LookupFor(proto uint8, name string) (*Field, bool) {
 	}
 	switch {
 	case name == "icmp_type" && proto == ProtoICMPv6:
-		return MustField("icmpv6_type"), true
+		return &ICMPv6Type, true
 	case name == "icmp_code" && proto == ProtoICMPv6:
-		return MustField("icmpv6_code"), true
+		return &ICMPv6Code, true
 	case name == "tp_src" && proto == ProtoUDP:
-		return MustField("udp_src"), true
+		return &UDPSrc, true
 	case name == "tp_dst" && proto == ProtoUDP:
-		return MustField("udp_dst"), true
+		return &UDPDst, true
 	case name == "tp_src" && proto == ProtoSCTP:
-		return MustField("sctp_src"), true
+		return &SCTPSrc, true
 	case name == "tp_dst" && proto == ProtoSCTP:
-		return MustField("sctp_dst"), true
+		return &SCTPDst, true
 	}
 	return f, true
 }
@@ -232,36 +202,27 @@ func isSeparator(c byte) bool { return separators[c] }
 
 // Printed for every flow, each in its place.
 var (
-	metadataField = named("metadata")
-	ctProtoField  = MustField("ct_nw_proto")
-	tunIDFields   = named("tun_id")
-	lseFields     = named("mpls_lse1", "mpls_lse2")
+	metadataField = []*Field{&Metadata}
+	tunIDFields   = []*Field{&TunID}
+	lseFields     = []*Field{&MPLSLSE1, &MPLSLSE2}
 )
 
 // metadataFields are printed in this order if not zero.
-var metadataFields = named("pkt_mark", "recirc_id", "dp_hash", "conj_id", "skb_priority", "actset_output",
-	"ct_state", "ct_zone", "ct_mark", "ct_label")
+var metadataFields = []*Field{&PktMark, &RecircID, &DPHash, &ConjID, &SkbPriority, &ActsetOutput,
+	&CTState, &CTZone, &CTMark, &CTLabel}
 
-var ctFields = named("ct_nw_src", "ct_nw_dst", "ct_ipv6_src", "ct_ipv6_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst")
+var ctFields = []*Field{&CTNWSrc, &CTNWDst, &CTIPv6Src, &CTIPv6Dst, &CTNWProto, &CTTPSrc, &CTTPDst}
 
-var tunnelFields = named("tun_id", "tun_src", "tun_dst", "tun_ipv6_src", "tun_ipv6_dst", "tun_gbp_id", "tun_gbp_flags",
-	"tun_erspan_ver", "tun_erspan_idx", "tun_erspan_dir", "tun_erspan_hwid")
+var tunnelFields = []*Field{&TunID, &TunSrc, &TunDst, &TunIPv6Src, &TunIPv6Dst, &TunGBPID, &TunGBPFlags,
+	&TunErspanVer, &TunErspanIdx, &TunErspanDir, &TunErspanHWID}
 
 // headerFields are printed in this order if the packet has them.
-var headerFields = named("arp_spa", "arp_tpa", "ip_src", "ip_dst", "ipv6_src", "ipv6_dst", "ipv6_label",
-	"arp_op", "arp_sha", "arp_tha", "nw_proto", "nw_tos", "nw_ecn", "nw_ttl", "ip_frag",
-	"mpls_label", "mpls_tc", "mpls_ttl", "mpls_bos",
-	"nsh_flags", "nsh_ttl", "nsh_mdtype", "nsh_np", "nsh_spi", "nsh_si", "nsh_c1", "nsh_c2", "nsh_c3", "nsh_c4",
-	"icmp_type", "icmp_code", "icmpv6_type", "icmpv6_code", "nd_target", "nd_sll", "nd_tll",
-	"tcp_src", "tcp_dst", "udp_src", "udp_dst", "sctp_src", "sctp_dst", "tcp_flags")
-
-func named(names ...string) []*Field {
-	fields := make([]*Field, len(names))
-	for i, n := range names {
-		fields[i] = MustField(n)
-	}
-	return fields
-}
+var headerFields = []*Field{&ARPSPA, &ARPTPA, &IPSrc, &IPDst, &IPv6Src, &IPv6Dst, &IPv6Label,
+	&ARPOp, &ARPSHA, &ARPTHA, &NWProto, &NWTOS, &NWECN, &NWTTL, &IPFrag,
+	&MPLSLabel, &MPLSTC, &MPLSTTL, &MPLSBOS,
+	&NSHFlags, &NSHTTL, &NSHMDType, &NSHNP, &NSHSPI, &NSHSI, &NSHC1, &NSHC2, &NSHC3, &NSHC4,
+	&ICMPType, &ICMPCode, &ICMPv6Type, &ICMPv6Code, &NDTarget, &NDSLL, &NDTLL,
+	&TCPSrc, &TCPDst, &UDPSrc, &UDPDst, &SCTPSrc, &SCTPDst, &TCPFlags}
 
 // String writes the flow as ofproto/trace accepts it: nonzero metadata, the protocol keyword, then all header fields.
 // What OpenFlow cannot express (a tunnel's TTL, further MPLS labels) is left out.
@@ -273,7 +234,7 @@ func (p *Flow) String() string {
 	if p.Meets(NeedsEthernet) {
 		keyword = keywordOf(eth, proto)
 	} else {
-		w.field(MustField("packet_type"))
+		w.field(&PacketType)
 	}
 	if keyword != "" {
 		w.word(keyword)
@@ -281,7 +242,7 @@ func (p *Flow) String() string {
 	if p.Meets(NeedsCT) {
 		w.nonzero(ctFields)
 	}
-	w.nonzero(regFields())
+	w.nonzero(registerFields.Get())
 	w.nonzero(tunnelFields)
 	if p.Uint("tun_flags")&1 != 0 {
 		w.word("tun_flags=oam") // the only flag that OpenFlow can express
@@ -293,10 +254,10 @@ func (p *Flow) String() string {
 	w.inPort()
 	if p.Meets(NeedsEthernet) {
 		w.vlan()
-		w.field(MustField("eth_src"))
-		w.field(MustField("eth_dst"))
+		w.field(&EthSrc)
+		w.field(&EthDst)
 		if keyword == "" {
-			w.field(ethField)
+			w.field(&EthType)
 		}
 	}
 	w.headers(keyword)
@@ -345,12 +306,12 @@ func (w *flowWriter) inPort() {
 
 // vlan writes the tag as dl_vlan and dl_vlan_pcp if it has the form of one.
 func (w *flowWriter) vlan() {
-	tci := w.flow.Get(tciField)
+	tci := w.flow.Get(&VLANTCI)
 	if !tci.Bit(12) {
-		w.field(tciField)
+		w.field(&VLANTCI)
 		return
 	}
-	w.tag(tciField, "")
+	w.tag(&VLANTCI, "")
 }
 
 // tag writes a present tag, with ending appended to the names.
@@ -375,7 +336,7 @@ func (w *flowWriter) original() {
 func (w *flowWriter) headers(keyword string) {
 	k, _ := LookupKeyword(keyword)
 	for _, f := range headerFields {
-		if f == protoField && k.Proto != 0 || !w.flow.Meets(f.Needs) {
+		if f == &NWProto && k.Proto != 0 || !w.flow.Meets(f.Needs) {
 			continue
 		}
 		// ofproto/trace prints tp_src for any protocol but reads it as TCP's; likewise icmp_type.
@@ -392,25 +353,25 @@ func (w *flowWriter) headers(keyword string) {
 func (p *Flow) Trace() string {
 	w := newFlowWriter(p)
 	w.nonzero(metadataFields)
-	if p.Meets(NeedsCT) && !p.Get(ctProtoField).IsZero() {
+	if p.Meets(NeedsCT) && !p.Get(&CTNWProto).IsZero() {
 		w.original()
 	}
 	if !p.Meets(NeedsEthernet) {
-		w.field(packetTypeField)
-	} else if !p.Get(recircField).IsZero() {
+		w.field(&PacketType)
+	} else if !p.Get(&RecircID).IsZero() {
 		w.word("eth")
 	}
 	keyword := p.Kind()
 	if keyword != "" {
 		w.word(keyword)
 	}
-	w.nonzero(regFields())
-	ended := !p.Get(tunDstField).IsZero() || !p.Get(tunIPv6DstField).IsZero()
+	w.nonzero(registerFields.Get())
+	ended := !p.Get(&TunDst).IsZero() || !p.Get(&TunIPv6Dst).IsZero()
 	if !ended {
 		w.nonzero(tunIDFields)
 	} else {
-		if p.Get(tunFlagsField).Bit(3) {
-			w.field(tunIDField)
+		if p.Get(&TunFlags).Bit(3) {
+			w.field(&TunID)
 		}
 		for _, f := range endedFields {
 			w.field(f)
@@ -424,15 +385,15 @@ func (p *Flow) Trace() string {
 	if p.Meets(NeedsEthernet) {
 		w.vlan()
 		switch {
-		case p.Get(innerField).Bit(12):
-			w.tag(innerField, "1")
-		case p.Get(tciField).Bit(12):
-			w.field(innerField)
+		case p.Get(&VLANTCI1).Bit(12):
+			w.tag(&VLANTCI1, "1")
+		case p.Get(&VLANTCI).Bit(12):
+			w.field(&VLANTCI1)
 		}
-		w.field(ethSrcField)
-		w.field(ethDstField)
+		w.field(&EthSrc)
+		w.field(&EthDst)
 		if keyword == "" {
-			w.field(ethField)
+			w.field(&EthType)
 		}
 	}
 	k, _ := LookupKeyword(keyword)
@@ -442,10 +403,10 @@ func (p *Flow) Trace() string {
 			need = NeedsND
 		}
 		switch {
-		case !p.Meets(need), f == protoField && k.Proto != 0, need == NeedsNSH && p.Get(mdTypeField).Lo == 2 && strings.HasPrefix(f.Name, "nsh_c"):
-		case f == bosField:
+		case !p.Meets(need), f == &NWProto && k.Proto != 0, need == NeedsNSH && p.Get(&NSHMDType).Lo == 2 && strings.HasPrefix(f.Name, "nsh_c"):
+		case f == &MPLSBOS:
 			w.bottom()
-		case f == tosField:
+		case f == &NWTOS:
 			w.number("nw_tos", p.Get(f).Lo&^3)
 		case need == NeedsNSH && f.Format == Hex:
 			w.word(f.Name + "=0x" + strconv.FormatUint(p.Get(f).Lo, 16))
@@ -465,22 +426,19 @@ func (p *Flow) Trace() string {
 
 // portOf returns the port field that Open vSwitch keeps an ICMP field in.
 func portOf(f *Field) *Field {
-	if f.place.offset >= dstPortField.place.offset {
-		return dstPortField
+	if f.place.offset >= TCPDst.place.offset {
+		return &TCPDst
 	}
-	return srcPortField
+	return &TCPSrc
 }
 
-// mdTypeField says whether an NSH header has four fields of metadata, or TLVs.
-var mdTypeField = MustField("nsh_mdtype")
-
 // networkFields are printed after those of NSH.
-var networkFields = named("nw_proto", "nw_tos", "nw_ecn", "nw_ttl", "ip_frag")
+var networkFields = []*Field{&NWProto, &NWTOS, &NWECN, &NWTTL, &IPFrag}
 
 // bottom writes the outer MPLS label's bottom-of-stack bit, and the labels below it, if any.
 func (w *flowWriter) bottom() {
-	w.field(bosField)
-	more := w.flow.Get(bosField).IsZero()
+	w.field(&MPLSBOS)
+	more := w.flow.Get(&MPLSBOS).IsZero()
 	for _, entry := range lseFields {
 		if more {
 			w.number(entry.Name, w.flow.Get(entry).Lo)
@@ -490,13 +448,13 @@ func (w *flowWriter) bottom() {
 }
 
 // endedFields are printed, in this order, for a packet from a tunnel.
-var endedFields = named("tun_src", "tun_dst", "tun_ipv6_src", "tun_ipv6_dst", "tun_gbp_id", "tun_gbp_flags", "tun_tos", "tun_ttl",
-	"tun_erspan_ver", "tun_gtpu_flags", "tun_gtpu_msgtype", "tun_flags")
+var endedFields = []*Field{&TunSrc, &TunDst, &TunIPv6Src, &TunIPv6Dst, &TunGBPID, &TunGBPFlags, &TunTOS, &TunTTL,
+	&TunErspanVer, &TunGTPUFlags, &TunGTPUMsgType, &TunFlags}
 
 // Kind is the keyword of the packet's protocol: "tcp6", "arp"; "" if none.
 func (p *Flow) Kind() string {
 	if !p.Meets(NeedsEthernet) {
 		return ""
 	}
-	return keywordOf(p.Get(ethField).Lo, p.Get(protoField).Lo)
+	return keywordOf(p.Get(&EthType).Lo, p.Get(&NWProto).Lo)
 }

@@ -40,9 +40,9 @@ func (p *Flow) Tuple() (Tuple, bool) {
 		return Tuple{}, false
 	}
 	src, dst := p.AddrFields()
-	t := Tuple{Proto: uint8(p.number(protoField)), Src: p.Addr(src), Dst: p.Addr(dst)}
+	t := Tuple{Proto: uint8(p.number(&NWProto)), Src: p.Addr(src), Dst: p.Addr(dst)}
 	if t.HasPorts() {
-		t.SrcPort, t.DstPort = uint16(p.number(srcPortField)), uint16(p.number(dstPortField))
+		t.SrcPort, t.DstPort = uint16(p.number(&TCPSrc)), uint16(p.number(&TCPDst))
 	}
 	return t, true
 }
@@ -53,17 +53,17 @@ func (p *Flow) SetTuple(t Tuple) {
 	p.Set(src, FromAddr(t.Src))
 	p.Set(dst, FromAddr(t.Dst))
 	if t.HasPorts() {
-		p.Set(srcPortField, Uint(uint64(t.SrcPort)))
-		p.Set(dstPortField, Uint(uint64(t.DstPort)))
+		p.Set(&TCPSrc, Uint(uint64(t.SrcPort)))
+		p.Set(&TCPDst, Uint(uint64(t.DstPort)))
 	}
 }
 
 // AddrFields returns the packet's address fields: IPv6's for an IPv6 packet, else IPv4's.
 func (p *Flow) AddrFields() (src, dst *Field) {
 	if p.Meets(NeedsIPv6) {
-		return src6Field, dst6Field
+		return &IPv6Src, &IPv6Dst
 	}
-	return src4Field, dst4Field
+	return &IPSrc, &IPDst
 }
 
 // Addr returns the address in a field of 32 or 128 bits.
@@ -79,8 +79,8 @@ func (v Value) Addr(bits int) netip.Addr {
 	return netip.AddrFrom16(b)
 }
 
-// Broadcast is the limited broadcast address.
-var Broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+// IsBroadcast reports whether a is the limited broadcast address.
+func IsBroadcast(a netip.Addr) bool { return a.Is4() && a.As4() == [4]byte{255, 255, 255, 255} }
 
 // LinkLocal returns the address that a host derives from its MAC address (RFC 4291, appendix A).
 func LinkLocal(mac Value) netip.Addr {

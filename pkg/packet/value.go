@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // MaxBits is the width of the widest fields, tun_metadata0 to tun_metadata63.
@@ -66,7 +68,7 @@ func (v Value) put(b []byte) {
 }
 
 // allOnes is the wide part of a value of all ones: what most masks of a tunnel option share.
-var allOnes = strings.Repeat("\xff", maxBits/8-16)
+var allOnes = lazy.Value[string]{Make: func() string { return strings.Repeat("\xff", maxBits/8-16) }}
 
 // Ones returns a Value whose low n bits are set.
 func Ones(n int) Value {
@@ -78,9 +80,9 @@ func Ones(n int) Value {
 	case n <= 128:
 		return Value{Hi: ^uint64(0) >> (128 - n), Lo: ^uint64(0)}
 	}
-	v := Value{Hi: ^uint64(0), Lo: ^uint64(0), wide: allOnes}
+	v := Value{Hi: ^uint64(0), Lo: ^uint64(0), wide: allOnes.Get()}
 	if n < maxBits {
-		wide := []byte(allOnes[:(n-128+7)/8])
+		wide := []byte(allOnes.Get()[:(n-128+7)/8])
 		wide[0] >>= len(wide)*8 - (n - 128)
 		v.wide = string(wide)
 	}

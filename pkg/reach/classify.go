@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -122,7 +123,7 @@ func (c *classifier) add(g *topology.Graph, port *topology.Port, party *Party, b
 		families += c.word(i, a.String()) + " "
 	}
 	c.mark(i, "port", port.Switch.UUID, port.Chassis, port.State, strconv.FormatBool(port.Enabled), strconv.FormatBool(port.UnknownAddresses),
-		strconv.Itoa(len(port.MACs)), families, trace.KindNames[party.match.Kind], c.words(i, port.PortSecurity))
+		strconv.Itoa(len(port.MACs)), families, trace.KindNames.Get()[party.match.Kind], c.words(i, port.PortSecurity))
 	c.mark(i, slices.Concat([]string{"chassis"}, port.RequestedChassis, []string{"and"}, port.AdditionalChassis)...)
 	for _, n := range g.NetworksOf(port) { // the first hop is by them
 		c.addRange(n)
@@ -279,7 +280,7 @@ func (c *classifier) identify(k ovnexpr.Constant) (r role, ok bool) {
 		id = identity{name: k.Text}
 	case k.Kind != ovnexpr.Integer || k.Format < ovnexpr.IPv4:
 		return role{}, false
-	case k.Masked && k.Mask != packet.Ones(addressBits[k.Format]):
+	case k.Masked && k.Mask != packet.Ones(addressBits.Get()[k.Format]):
 		c.ranges[span{k.Format, k.Value.And(k.Mask), k.Mask}] = true
 		return role{}, false
 	}
@@ -287,7 +288,9 @@ func (c *classifier) identify(k ovnexpr.Constant) (r role, ok bool) {
 	return r, ok
 }
 
-var addressBits = map[ovnexpr.Format]int{ovnexpr.IPv4: 32, ovnexpr.IPv6: 128, ovnexpr.Ethernet: 48}
+var addressBits = lazy.Value[map[ovnexpr.Format]int]{Make: func() map[ovnexpr.Format]int {
+	return map[ovnexpr.Format]int{ovnexpr.IPv4: 32, ovnexpr.IPv6: 128, ovnexpr.Ethernet: 48}
+}}
 
 // A mention is a place in a match that names a workload.
 type mention struct {

@@ -17,7 +17,7 @@ import (
 // Senders and Receivers are the kinds of things that a selector for either side may match.
 var (
 	senders   = []topology.Kind{topology.KindPod, topology.KindVM, topology.KindPort, topology.KindNode, topology.KindExternal}
-	receivers = append(slices.Clone(senders), topology.KindRPort, topology.KindService, topology.KindNAT)
+	receivers = []topology.Kind{topology.KindPod, topology.KindVM, topology.KindPort, topology.KindNode, topology.KindExternal, topology.KindRPort, topology.KindService, topology.KindNAT}
 )
 
 // A Party sends or receives.
@@ -186,7 +186,7 @@ func (r *roster) add(p *Party) int {
 }
 
 func (r *roster) party(m topology.Match, own Question) *Party {
-	p := &Party{Name: m.Name, Kind: trace.KindNames[m.Kind], Addresses: []string{}, Protocol: own.Protocol, Port: own.Port, match: m}
+	p := &Party{Name: m.Name, Kind: trace.KindNames.Get()[m.Kind], Addresses: []string{}, Protocol: own.Protocol, Port: own.Port, match: m}
 	for _, a := range m.Addresses {
 		p.Addresses = append(p.Addresses, a.String())
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/archive"
 	"github.com/ovnctl/ovnctl/pkg/decompress"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // A Record is a record opened for reading. It may be written meanwhile.
@@ -279,7 +280,7 @@ func (m *opening) logs() error {
 		m.gap(name, last, next, err)
 		m.extra[name] = archive.Extra{Size: end, Time: last, Open: func() (io.ReadCloser, error) { return part(in, end) }}
 		m.index.Files = append(m.index.Files, archive.IndexEntry{Name: name, What: "all tables", Size: int(end), Time: last.UTC()})
-		db := archive.IndexDatabase{Name: titles[path.Base(name)], File: name, Origin: path.Join(m.record.dir, f.path), Time: m.time.UTC(), Snapshot: true}
+		db := archive.IndexDatabase{Name: titles.Get()[path.Base(name)], File: name, Origin: path.Join(m.record.dir, f.path), Time: m.time.UTC(), Snapshot: true}
 		if path.Base(name) == "sb.db" {
 			db.LogicalFlows = "all"
 		}
@@ -288,7 +289,9 @@ func (m *opening) logs() error {
 	return nil
 }
 
-var titles = map[string]string{"nb.db": "OVN_Northbound", "sb.db": "OVN_Southbound"}
+var titles = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{"nb.db": "OVN_Northbound", "sb.db": "OVN_Southbound"}
+}}
 
 // gap notes that a database was not followed at the moment.
 func (m *opening) gap(name string, last, next time.Time, err error) {

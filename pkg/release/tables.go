@@ -1,6 +1,10 @@
 package release
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
+)
 
 // A PhysicalTable is one of ovn-controller's own OpenFlow tables, which are no stage of a logical pipeline, by its
 // name in the sources.
@@ -45,90 +49,86 @@ const (
 )
 
 // PhysicalWords describes each table in a few words.
-var PhysicalWords = map[PhysicalTable]string{
-	PhyToLog:        "from OpenFlow port to logical port",
-	DetectLargePkt:  "is the packet larger than the tunnel's MTU?",
-	ProcessLargePkt: "ICMP error for packets above the MTU",
-	OutputInit:      "output",
-	RemoteOutput:    "output to other chassis",
-	RemoteVTEP:      "output to EVPN VTEPs",
-	LocalOutput:     "output to ports of this chassis",
-	CheckLoopback:   "drop what would go back to its inport",
-	SaveInport:      "allow output to the port it came from",
-	LogToPhy:        "from logical port to OpenFlow port",
-	MACBinding:      "look up the next hop's MAC",
-	MACLookup:       "is the neighbour known?",
-	ChkLBHairpin:    "is the backend the client itself?",
-	ChkLBReply:      "is it the reply of such a backend?",
-	CtSNATHairpin:   "SNAT to the virtual address",
-	GetFDB:          "look up the port of a learned MAC",
-	LookupFDB:       "is the source MAC learned?",
-	InPortSec:       "port security of the inport",
-	InPortSecND:     "port security of the inport, ARP and ND",
-	OutPortSec:      "port security of the outport",
-	ECMPNextHopMAC:  "is the next hop's MAC that of the connection?",
-	ECMPNextHop:     "the next hop of the connection",
-	ChkLBAffinity:   "the backend of a known client",
-	MACCacheUse:     "which learned neighbours are in use",
-	CtZoneLookup:    "zones of a packet from a tunnel",
-	CtOrigNW:        "original IPv4 destination from conntrack",
-	CtOrigIP6:       "original IPv6 destination from conntrack",
-	CtOrigTP:        "original port from conntrack",
-	FloodRemote:     "flood to other chassis",
-	CtStateSave:     "save the state of the connection",
-	CtOrigProto:     "original protocol from conntrack",
-	GetRemoteFDB:    "look up the VTEP of a MAC",
-	LearnRemoteFDB:  "MACs learned from VTEPs",
-	EVPNARPLookup:   "look up a neighbour behind a VTEP",
-}
+var PhysicalWords = lazy.Value[map[PhysicalTable]string]{Make: func() map[PhysicalTable]string {
+	return map[PhysicalTable]string{
+		PhyToLog:        "from OpenFlow port to logical port",
+		DetectLargePkt:  "is the packet larger than the tunnel's MTU?",
+		ProcessLargePkt: "ICMP error for packets above the MTU",
+		OutputInit:      "output",
+		RemoteOutput:    "output to other chassis",
+		RemoteVTEP:      "output to EVPN VTEPs",
+		LocalOutput:     "output to ports of this chassis",
+		CheckLoopback:   "drop what would go back to its inport",
+		SaveInport:      "allow output to the port it came from",
+		LogToPhy:        "from logical port to OpenFlow port",
+		MACBinding:      "look up the next hop's MAC",
+		MACLookup:       "is the neighbour known?",
+		ChkLBHairpin:    "is the backend the client itself?",
+		ChkLBReply:      "is it the reply of such a backend?",
+		CtSNATHairpin:   "SNAT to the virtual address",
+		GetFDB:          "look up the port of a learned MAC",
+		LookupFDB:       "is the source MAC learned?",
+		InPortSec:       "port security of the inport",
+		InPortSecND:     "port security of the inport, ARP and ND",
+		OutPortSec:      "port security of the outport",
+		ECMPNextHopMAC:  "is the next hop's MAC that of the connection?",
+		ECMPNextHop:     "the next hop of the connection",
+		ChkLBAffinity:   "the backend of a known client",
+		MACCacheUse:     "which learned neighbours are in use",
+		CtZoneLookup:    "zones of a packet from a tunnel",
+		CtOrigNW:        "original IPv4 destination from conntrack",
+		CtOrigIP6:       "original IPv6 destination from conntrack",
+		CtOrigTP:        "original port from conntrack",
+		FloodRemote:     "flood to other chassis",
+		CtStateSave:     "save the state of the connection",
+		CtOrigProto:     "original protocol from conntrack",
+		GetRemoteFDB:    "look up the VTEP of a MAC",
+		LearnRemoteFDB:  "MACs learned from VTEPs",
+		EVPNARPLookup:   "look up a neighbour behind a VTEP",
+	}
+}}
 
 // Explain describes the table in a few words.
-func (t PhysicalTable) Explain() string { return PhysicalWords[t] }
+func (t PhysicalTable) Explain() string { return PhysicalWords.Get()[t] }
 
-// A helper is a table for lookups by logical actions, with its number in every release up to 26.03 and the releases
-// that have it; later ones add nextShift.
+// A helper is a table for lookups by logical actions, with its number in every release up to 26.03; later ones add nextShift. The releases
+// that have it are those since one, and the named ones of older series.
 type helper struct {
 	table PhysicalTable
 	of    int
-	since func(Version) bool
+	since Version
+	spans string
 }
 
-func always(Version) bool { return true }
-
-func since(year, month, patch int) func(Version) bool {
-	return func(v Version) bool { return v.atLeast(Version{year, month, patch}) }
-}
-
-// backported is since, plus the named releases of older series.
-func backported(spans string, year, month, patch int) func(Version) bool {
-	return func(v Version) bool { return v.in(spans) || v.atLeast(Version{year, month, patch}) }
+func (h *helper) in(v Version) bool {
+	return v.in(h.spans) || v.atLeast(h.since)
 }
 
 var helpers = []helper{
-	{MACBinding, 66, always},
-	{MACLookup, 67, always},
-	{ChkLBHairpin, 68, always},
-	{ChkLBReply, 69, always},
-	{CtSNATHairpin, 70, always},
-	{GetFDB, 71, since(21, 3, 0)},
-	{LookupFDB, 72, since(21, 3, 0)},
-	{InPortSec, 73, since(22, 6, 0)},
-	{InPortSecND, 74, since(22, 6, 0)},
-	{OutPortSec, 75, since(22, 6, 0)},
-	{ECMPNextHopMAC, 76, since(22, 6, 1)},
-	{ECMPNextHop, 77, since(22, 6, 1)},
-	{ChkLBAffinity, 78, since(22, 12, 0)},
-	{MACCacheUse, 79, since(23, 9, 0)},
-	{CtZoneLookup, 80, backported("24.03.6+", 24, 9, 0)},
-	{CtOrigNW, 81, backported("24.03.5+ 24.09.2+", 25, 3, 0)},
-	{CtOrigIP6, 82, backported("24.03.5+ 24.09.2+", 25, 3, 0)},
-	{CtOrigTP, 83, backported("24.03.5+ 24.09.2+", 25, 3, 0)},
-	{FloodRemote, 84, since(25, 3, 0)},
-	{CtStateSave, 85, backported("24.03.6+ 24.09.3+", 25, 3, 1)},
-	{CtOrigProto, 86, since(25, 9, 0)},
-	{GetRemoteFDB, 87, since(25, 9, 0)},
-	{LearnRemoteFDB, 88, since(26, 3, 0)},
-	{EVPNARPLookup, 113 - nextShift, since(26, 4, 0)},
+	{MACBinding, 66, Version{}, ""},
+	{MACLookup, 67, Version{}, ""},
+	{ChkLBHairpin, 68, Version{}, ""},
+	{ChkLBReply, 69, Version{}, ""},
+	{CtSNATHairpin, 70, Version{}, ""},
+	{GetFDB, 71, Version{21, 3, 0}, ""},
+	{LookupFDB, 72, Version{21, 3, 0}, ""},
+	{InPortSec, 73, Version{22, 6, 0}, ""},
+	{InPortSecND, 74, Version{22, 6, 0}, ""},
+	{OutPortSec, 75, Version{22, 6, 0}, ""},
+	{ECMPNextHopMAC, 76, Version{22, 6, 1}, ""},
+	{ECMPNextHop, 77, Version{22, 6, 1}, ""},
+	{ChkLBAffinity, 78, Version{22, 12, 0}, ""},
+	{MACCacheUse, 79, Version{23, 9, 0}, ""},
+	{CtZoneLookup, 80, Version{24, 9, 0}, "24.03.6+"},
+	{CtOrigNW, 81, Version{25, 3, 0}, "24.03.5+ 24.09.2+"},
+	{CtOrigIP6, 82, Version{25, 3, 0}, "24.03.5+ 24.09.2+"},
+	{CtOrigTP, 83, Version{25, 3, 0}, "24.03.5+ 24.09.2+"},
+	{FloodRemote, 84, Version{25, 3, 0}, ""},
+	{CtStateSave, 85, Version{25, 3, 1}, "24.03.6+ 24.09.3+"},
+	{CtOrigProto, 86, Version{25, 9, 0}, ""},
+	{GetRemoteFDB, 87, Version{25, 9, 0}, ""},
+	{LearnRemoteFDB, 88, Version{26, 3, 0}, ""},
+	{EVPNARPLookup, 113 - nextShift, Version{26, 4, 0}, ""},
 }
 
 // A Layout is the numbers of the output tables in a span of releases: what differs between releases. Zero means that
@@ -228,7 +228,7 @@ func (l *Layout) Tables(v Version) map[PhysicalTable]int {
 		}
 	}
 	for _, h := range helpers {
-		if h.since(v) {
+		if h.in(v) {
 			tables[h.table] = h.of + l.shift
 		}
 	}

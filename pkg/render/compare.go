@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/compare"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/page"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
@@ -79,11 +80,13 @@ func (p *comparePrinter) heading(text string) {
 }
 
 // differs maps each kind of difference to its sign.
-var differs = map[compare.Sign]Span{
-	compare.Added:   {"+ ", Good},
-	compare.Removed: {"- ", Bad},
-	compare.Changed: {"~ ", Warn},
-}
+var differs = lazy.Value[map[compare.Sign]Span]{Make: func() map[compare.Sign]Span {
+	return map[compare.Sign]Span{
+		compare.Added:   {"+ ", Good},
+		compare.Removed: {"- ", Bad},
+		compare.Changed: {"~ ", Warn},
+	}
+}}
 
 // mostOnLine is how many columns of a change are shown on its line.
 const mostOnLine = 2
@@ -126,7 +129,7 @@ func (p *comparePrinter) group(changes []compare.Change) {
 		case len(all) < 2:
 			p.change(c)
 		case c.UUIDA+c.UUIDB == all[0].UUIDA+all[0].UUIDB:
-			p.line(2, differs[c.Change], Span{when(c.Zone != "", "zone "+c.Zone+"  "), Plain}, Span{c.Owner, Name}, Span{": " + kindsText(all), Plain})
+			p.line(2, differs.Get()[c.Change], Span{when(c.Zone != "", "zone "+c.Zone+"  "), Plain}, Span{c.Owner, Name}, Span{": " + kindsText(all), Plain})
 		}
 	}
 }
@@ -158,7 +161,7 @@ func countText(changes []compare.Change, count func(int) string, called func(com
 }
 
 func (p *comparePrinter) change(c compare.Change) {
-	l := Line{differs[c.Change], {when(c.Node != "", c.Node+"  ") + when(c.Zone != "", "zone "+c.Zone+"  "), Plain}}
+	l := Line{differs.Get()[c.Change], {when(c.Node != "", c.Node+"  ") + when(c.Zone != "", "zone "+c.Zone+"  "), Plain}}
 	l = append(l, p.subject(c)...)
 	columns := c.Columns
 	if c.Change != compare.Changed && !p.wide {
@@ -297,7 +300,7 @@ func (p *comparePrinter) changedFlow(c compare.ChangedFlow) {
 	if !p.wide {
 		return
 	}
-	p.line(6, differs[c.Change], Span{strings.TrimSpace(fmt.Sprintf("%s priority %d  %s", c.Stage, c.Priority, c.Match)), Plain})
+	p.line(6, differs.Get()[c.Change], Span{strings.TrimSpace(fmt.Sprintf("%s priority %d  %s", c.Stage, c.Priority, c.Match)), Plain})
 	switch c.Change {
 	case compare.Changed:
 		p.line(10, Span{"- " + c.A, Plain})
@@ -364,7 +367,7 @@ func compareMarkdown(w io.Writer, doc compare.Document) error {
 				columns = append(columns, new(comparePrinter).columnText(column))
 			}
 		}
-		changes.Row(Text(strings.TrimSpace(differs[c.Change].Text)), Text(c.Node), Text(what), Text(strings.Join(columns, "; ")))
+		changes.Row(Text(strings.TrimSpace(differs.Get()[c.Change].Text)), Text(c.Node), Text(what), Text(strings.Join(columns, "; ")))
 	}
 	flows := &Table{Title: "flows", Header: []string{"for", "where", "flows", "stages"}}
 	for _, f := range doc.Flows {

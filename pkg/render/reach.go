@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/page"
 	"github.com/ovnctl/ovnctl/pkg/reach"
 )
@@ -152,15 +153,17 @@ func tally(t reach.Tally) string {
 }
 
 // signs are one-character outcomes, in UTF-8 and ASCII.
-var signs = map[journey.Outcome][2]string{
-	journey.Delivered: {"✓", "+"}, journey.Rejected: {"r", "r"}, journey.Consumed: {"c", "c"},
-	journey.Dropped: {"✗", "x"}, journey.Unknown: {"?", "?"}, "": {"·", "."},
-}
+var signs = lazy.Value[map[journey.Outcome][2]string]{Make: func() map[journey.Outcome][2]string {
+	return map[journey.Outcome][2]string{
+		journey.Delivered: {"✓", "+"}, journey.Rejected: {"r", "r"}, journey.Consumed: {"c", "c"},
+		journey.Dropped: {"✗", "x"}, journey.Unknown: {"?", "?"}, "": {"·", "."},
+	}
+}}
 
 func (s Style) sign(o journey.Outcome) Span {
-	text, look := signs[o][0], outcomeLook(o)
+	text, look := signs.Get()[o][0], outcomeLook(o)
 	if s.ASCII {
-		text = signs[o][1]
+		text = signs.Get()[o][1]
 	}
 	if o == "" {
 		look = Faint

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
+
 	"github.com/clipperhouse/displaywidth"
 )
 
@@ -98,12 +100,14 @@ func (s Style) prepare(l Line) Line {
 func (s Style) clean(text string) string {
 	text = Clean(text)
 	if s.ASCII {
-		text = ascii(asciiSymbols.Replace(text))
+		text = ascii(asciiSymbols.Get().Replace(text))
 	}
 	return text
 }
 
-var asciiSymbols = strings.NewReplacer("→", "->", "←", "<-", "↔", "<->", "…", "...", "–", "-", "×", "x", "·", "-", "─", "-", "═", "=", "✗", "x", "✓", "v")
+var asciiSymbols = lazy.Value[*strings.Replacer]{Make: func() *strings.Replacer {
+	return strings.NewReplacer("→", "->", "←", "<-", "↔", "<->", "…", "...", "–", "-", "×", "x", "·", "-", "─", "-", "═", "=", "✗", "x", "✓", "v")
+}}
 
 // lineWidth returns the number of columns of a prepared line.
 func lineWidth(l Line) int {

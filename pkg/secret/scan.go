@@ -5,8 +5,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // A span of a text is a secret. with is what to write instead.
@@ -37,18 +38,18 @@ func find(text []byte, nested int) []span {
 }
 
 // marks are all parts of names that may make a value secret, by their first two letters, small.
-var marks = sync.OnceValue(func() map[[2]byte][][]byte {
+var marks = lazy.Value[map[[2]byte][][]byte]{Make: func() map[[2]byte][][]byte {
 	by := map[[2]byte][][]byte{}
 	for _, m := range slices.Concat(within, words, paths) {
 		by[[2]byte{m[0], m[1]}] = append(by[[2]byte{m[0], m[1]}], []byte(m))
 	}
 	return by
-})
+}}
 
 // beginsMark says which two bytes may begin a mark: most of a text is passed over by it.
-var beginsMark = sync.OnceValue(func() *[1 << 16]bool {
+var beginsMark = lazy.Value[*[1 << 16]bool]{Make: func() *[1 << 16]bool {
 	begin := new([1 << 16]bool)
-	for b := range marks() {
+	for b := range marks.Get() {
 		for _, first := range []byte{b[0], b[0] - 'a' + 'A'} {
 			for _, second := range []byte{b[1], b[1] - 'a' + 'A'} {
 				begin[int(first)<<8|int(second)] = true
@@ -56,11 +57,11 @@ var beginsMark = sync.OnceValue(func() *[1 << 16]bool {
 		}
 	}
 	return begin
-})
+}}
 
 // marked returns the length of the mark at the start of text; 0 if there is none.
 func marked(text []byte) int {
-	for _, m := range marks()[[2]byte{text[0] | 0x20, text[1] | 0x20}] {
+	for _, m := range marks.Get()[[2]byte{text[0] | 0x20, text[1] | 0x20}] {
 		if len(text) >= len(m) && bytes.EqualFold(text[:len(m)], m) {
 			return len(m)
 		}
@@ -70,7 +71,7 @@ func marked(text []byte) int {
 
 // holdsMark reports whether a mark may be anywhere in text.
 func holdsMark(text string) bool {
-	begins := beginsMark()
+	begins := beginsMark.Get()
 	for i := 0; i+1 < len(text); i++ {
 		if text[i] >= utf8.RuneSelf { // it may have a small letter of a mark
 			return true
@@ -89,7 +90,7 @@ func inName(c byte) bool {
 // named finds the values of names that make them secret.
 func named(text []byte) []span {
 	var found []span
-	begins := beginsMark()
+	begins := beginsMark.Get()
 	for i := 0; i+1 < len(text); i++ {
 		if !begins[int(text[i])<<8|int(text[i+1])] {
 			continue

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
@@ -33,17 +33,17 @@ const (
 )
 
 // beginsShape says which two bytes may begin one of starts or schemes.
-var beginsShape = sync.OnceValue(func() *[1 << 16]bool {
+var beginsShape = lazy.Value[*[1 << 16]bool]{Make: func() *[1 << 16]bool {
 	begin := new([1 << 16]bool)
 	for _, s := range slices.Concat(starts, schemes) {
 		begin[int(s[0])<<8|int(s[1])] = true
 	}
 	return begin
-})
+}}
 
 // begun reports whether one of starts, and one of schemes, is in text.
 func begun(text []byte) (start, scheme bool) {
-	begins := beginsShape()
+	begins := beginsShape.Get()
 	for i := 0; i+1 < len(text) && !(start && scheme); i++ {
 		if !begins[int(text[i])<<8|int(text[i+1])] {
 			continue
@@ -74,7 +74,7 @@ func shaped(text []byte, nested int) []span {
 	}
 	for i := 0; i < len(text); i++ {
 		from := i
-		for i < len(text) && inBase64[text[i]] {
+		for i < len(text) && inBase64(text[i]) {
 			i++
 		}
 		if i-from < shortest || !cased(text[from:i]) {
@@ -90,12 +90,10 @@ func shaped(text []byte, nested int) []span {
 	return found
 }
 
-var inBase64 = func() (in [256]bool) {
-	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-") {
-		in[c] = true
-	}
-	return in
-}()
+// inBase64 reports whether c is a character of base64, of either alphabet.
+func inBase64(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '+' || c == '/' || c == '_' || c == '-'
+}
 
 // mixed reports whether a token has both capitals and small letters, or letters and digits: a word has not.
 func mixed(token []byte) bool {
@@ -129,7 +127,7 @@ func unwrap(text []byte, end, length int) int {
 			next++
 		}
 		from := next
-		for next < len(text) && inBase64[text[next]] {
+		for next < len(text) && inBase64(text[next]) {
 			next++
 		}
 		if from == end || next == from {

@@ -40,7 +40,7 @@ func (g *Graph) plainEnds(ctx context.Context, s Source, ends ...string) (bool, 
 		}
 		r := resolver{Graph: g, kinds: []Kind{KindPod, KindPort, KindVM, KindNode}}
 		r.named(name)
-		if len(r.matches) == 0 || slices.ContainsFunc(r.matches, func(m Match) bool { return m.Kind == KindNode }) || slices.Contains(nameTypes()[word].kinds, KindService) {
+		if len(r.matches) == 0 || slices.ContainsFunc(r.matches, func(m Match) bool { return m.Kind == KindNode }) || slices.Contains(nameTypes.Get()[word].kinds, KindService) {
 			return false, nil
 		}
 		for _, north := range norths {

@@ -23,7 +23,7 @@ func (g *Graph) Nearest(text string, kinds ...Kind) []string {
 
 // called returns the names that may follow TYPE: or TYPE/.
 func (g *Graph) called(word string) []string {
-	t := nameTypes()[word]
+	t := nameTypes.Get()[word]
 	kinds := slices.DeleteFunc(slices.Clone(t.kinds), func(k Kind) bool { return k == KindObject })
 	var names []string
 	if len(kinds) > 0 {
@@ -48,7 +48,7 @@ func (g *Graph) Completions(word string, kinds ...Kind) []string {
 	var out []string
 	if head, rest, ok := g.typed(word + "_"); ok {
 		typed := word[:len(word)+1-len(rest)]
-		if !slices.ContainsFunc(nameTypes()[head].kinds, func(k Kind) bool { return slices.Contains(kinds, k) }) {
+		if !slices.ContainsFunc(nameTypes.Get()[head].kinds, func(k Kind) bool { return slices.Contains(kinds, k) }) {
 			return nil
 		}
 		for _, name := range g.called(head) {

@@ -33,7 +33,7 @@ func (s *rowSet) add(row any) {
 }
 
 // name returns the name of an object as an operator types it: egressip:exit-ip.
-func (o *owned) name() string { return typeWords[o.owner.Kind] + ":" + o.owner.FullName() }
+func (o *owned) name() string { return typeWords.Get()[o.owner.Kind] + ":" + o.owner.FullName() }
 
 // addOwned indexes the rows by the object of the CMS that they were made for.
 func (g *Graph) addOwned() {
@@ -87,7 +87,7 @@ func (g *Graph) own(owner decode.Owner, row any) {
 		}
 		g.defaultDeny[owner.Namespace].add(row)
 	}
-	if _, known := typeWords[owner.Kind]; !known || owner.Kind == "" || owner.Role != decode.Own || owner.Name == "" {
+	if _, known := typeWords.Get()[owner.Kind]; !known || owner.Kind == "" || owner.Role != decode.Own || owner.Name == "" {
 		return
 	}
 	owner.CMS = "" // of the namespaces of either

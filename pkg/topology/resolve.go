@@ -229,7 +229,7 @@ func (r *resolver) loose(text string) {
 
 // prefixed finds the NAME of TYPE:NAME.
 func (r *resolver) prefixed(word, name string) {
-	t := nameTypes()[word]
+	t := nameTypes.Get()[word]
 	switch word {
 	case "ip", "external":
 		addr, ok := parseAddr(name)
@@ -272,7 +272,7 @@ func (r *resolver) prefixed(word, name string) {
 
 // unwritten returns why a name may be right and not be found: the CMS does not write it into OVN.
 func (r *resolver) unwritten(word string) string {
-	t := nameTypes()[word]
+	t := nameTypes.Get()[word]
 	neutron := slices.ContainsFunc(r.PortGroups, func(pg *PortGroup) bool { return pg.Name == "neutron_pg_drop" })
 	switch {
 	case slices.Equal(t.owners, groupKinds) && neutron:

@@ -4,14 +4,18 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // What OVN puts in the key and options of a tunnel, ovn-architecture(7), "Tunnel Encapsulations".
-var carries = map[string]string{
-	"geneve": "VNI: datapath key; option 0x0102/0x80: ingress port key, egress port key",
-	"vxlan":  "VNI: datapath key (12 bits), egress port key (12 bits)",
-	"stt":    "key: datapath key, egress port key, ingress port key",
-}
+var carries = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"geneve": "VNI: datapath key; option 0x0102/0x80: ingress port key, egress port key",
+		"vxlan":  "VNI: datapath key (12 bits), egress port key (12 bits)",
+		"stt":    "key: datapath key, egress port key, ingress port key",
+	}
+}}
 
 // addTunnels joins the chassis' encaps with the tunnel ports that the nodes made of them.
 func (g *Graph) addTunnels() {
@@ -128,7 +132,7 @@ func (g *Graph) directed(a, b *Chassis, ports []*tunnelPort) (ends []TunnelEnd, 
 	}
 	if a.Node == "" {
 		return []TunnelEnd{{
-			Chassis: a.Name, Type: expected.Type, RemoteIP: expected.IP, Key: "flow", Carries: carries[expected.Type],
+			Chassis: a.Name, Type: expected.Type, RemoteIP: expected.IP, Key: "flow", Carries: carries.Get()[expected.Type],
 		}}, "", false, ""
 	}
 	for _, p := range ports {
@@ -138,7 +142,7 @@ func (g *Graph) directed(a, b *Chassis, ports []*tunnelPort) (ends []TunnelEnd, 
 		}
 		p.used = true
 		end := p.TunnelEnd
-		end.Carries = carries[p.Type]
+		end.Carries = carries.Get()[p.Type]
 		ends = append(ends, end)
 		iface = cmp.Or(iface, p.iface.UUID)
 		why = cmp.Or(why, p.fault(b))

@@ -2,7 +2,8 @@ package topology
 
 import (
 	"strings"
-	"sync"
+
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 // A nameType is what a word before a name selects: "pod" in pod:shop/web or pod/web.
@@ -12,7 +13,7 @@ type nameType struct {
 }
 
 // nameTypes maps each such word to what it selects. Kubernetes' are those of kubectl, with their short forms.
-var nameTypes = sync.OnceValue(func() map[string]nameType {
+var nameTypes = lazy.Value[map[string]nameType]{Make: func() map[string]nameType {
 	return map[string]nameType{
 		"pod": {kinds: []Kind{KindPod}}, "pods": {kinds: []Kind{KindPod}}, "po": {kinds: []Kind{KindPod}},
 		"lsp":  {kinds: []Kind{KindPod, KindPort, KindVM}},
@@ -46,7 +47,7 @@ var nameTypes = sync.OnceValue(func() map[string]nameType {
 		"secgroup": objects(groupKinds...),
 		"pg":       objects(""), "portgroup": objects(""),
 	}
-})
+}}
 
 var (
 	// vmKinds: whatever the port is, its device identifies the VM.
@@ -62,11 +63,13 @@ func objects(owners ...string) nameType { return nameType{kinds: []Kind{KindObje
 const networkKind = "network"
 
 // typeWords are the words that the names of objects have in front, by kind of owner.
-var typeWords = map[string]string{
-	networkKind: "network", "Namespace": "ns", "NetworkPolicy": "networkpolicy", "AdminNetworkPolicy": "anp",
-	"BaselineAdminNetworkPolicy": "banp", "ClusterNetworkPolicy": "cnp", "EgressIP": "egressip", "EgressFirewall": "egressfirewall",
-	"EgressQoS": "egressqos", "EgressService": "egressservice", "security group": "sg", "SecurityGroup": "sg", "": "pg",
-}
+var typeWords = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		networkKind: "network", "Namespace": "ns", "NetworkPolicy": "networkpolicy", "AdminNetworkPolicy": "anp",
+		"BaselineAdminNetworkPolicy": "banp", "ClusterNetworkPolicy": "cnp", "EgressIP": "egressip", "EgressFirewall": "egressfirewall",
+		"EgressQoS": "egressqos", "EgressService": "egressservice", "security group": "sg", "SecurityGroup": "sg", "": "pg",
+	}
+}}
 
 // typed splits TYPE:NAME and TYPE/NAME. A type may have its API group, as kubectl prints it. What begins with a
 // namespace is not TYPE/NAME.
@@ -80,6 +83,6 @@ func (g *Graph) typed(text string) (word, rest string, ok bool) {
 		return "", "", false
 	}
 	word, _, _ = strings.Cut(word, ".")
-	_, known := nameTypes()[word]
+	_, known := nameTypes.Get()[word]
 	return word, rest, known
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/escape"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -42,7 +43,7 @@ func (t *tracer) ask(ctx context.Context, q Query) (*question, error) {
 	if q.Protocol == "" {
 		q.Protocol = "icmp"
 	}
-	if protocols[q.Protocol] == 0 {
+	if protocols.Get()[q.Protocol] == 0 {
 		return nil, fmt.Errorf("protocol %q: expected icmp, tcp or udp", q.Protocol)
 	}
 	if err := canSend(from); err != nil {
@@ -298,7 +299,7 @@ func (p Packet) frame(srcMAC, dstMAC string) packet.Flow {
 }
 
 func (p Packet) tuple() packet.Tuple {
-	proto := protocols[p.Protocol]
+	proto := protocols.Get()[p.Protocol]
 	if p.Dst.Is6() && proto == packet.ProtoICMP {
 		proto = packet.ProtoICMPv6
 	}
@@ -306,7 +307,9 @@ func (p Packet) tuple() packet.Tuple {
 }
 
 // protocols maps the protocols of Packet to their IPv4 numbers.
-var protocols = map[string]uint8{"icmp": packet.ProtoICMP, "tcp": packet.ProtoTCP, "udp": packet.ProtoUDP}
+var protocols = lazy.Value[map[string]uint8]{Make: func() map[string]uint8 {
+	return map[string]uint8{"icmp": packet.ProtoICMP, "tcp": packet.ProtoTCP, "udp": packet.ProtoUDP}
+}}
 
 // String returns the packet in words; see describe.
 func (p Packet) String() string { return p.tuple().String() }

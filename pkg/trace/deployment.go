@@ -10,6 +10,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/cluster"
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -77,15 +78,17 @@ func (d *deployment) chassisName(chassis string) string {
 }
 
 // KindNames names the kinds of ends in documents.
-var KindNames = map[topology.Kind]string{
-	topology.KindPod: "pod", topology.KindVM: "vm", topology.KindPort: "port", topology.KindRPort: "router port",
-	topology.KindNode: "node", topology.KindService: "service", topology.KindExternal: "external",
-	topology.KindNAT: "nat",
-}
+var KindNames = lazy.Value[map[topology.Kind]string]{Make: func() map[topology.Kind]string {
+	return map[topology.Kind]string{
+		topology.KindPod: "pod", topology.KindVM: "vm", topology.KindPort: "port", topology.KindRPort: "router port",
+		topology.KindNode: "node", topology.KindService: "service", topology.KindExternal: "external",
+		topology.KindNAT: "nat",
+	}
+}}
 
 func (d *deployment) endpoint(text string, m topology.Match, a netip.Addr) journey.Endpoint {
 	e := journey.Endpoint{Text: text, Name: text, Address: a.String()}
-	e.Kind = KindNames[m.Kind]
+	e.Kind = KindNames.Get()[m.Kind]
 	_, e.Name, _ = strings.Cut(m.Name, ":")
 	if m.Kind == topology.KindNode {
 		if n := d.nodeOf(m); n != nil {

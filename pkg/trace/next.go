@@ -7,6 +7,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace/cause"
 )
@@ -206,13 +207,15 @@ func beneath(v journey.Verdict) string {
 }
 
 // insidePod are the commands that show in a pod what is wrong with it.
-var insidePod = map[journey.CauseKind][]string{
-	journey.QueueDrops:  {"tc", "-s", "qdisc"},
-	journey.IPsecBlocks: {"ip", "xfrm", "policy"}, journey.IPsecLacks: {"ip", "xfrm", "state", "list", "nokeys"},
-	journey.Filtered: {"nft", "list", "ruleset"}, journey.NobodyListens: {"ss", "-lntu"}, journey.NobodyAccepts: {"ss", "-lnt"}, journey.WrongNeighbour: {"ip", "neighbour", "show"},
-	journey.NoSuchGateway: {"ip", "route", "show"}, journey.OtherSource: {"ip", "route", "show"}, journey.NobodyBehind: {"ss", "-lntu"},
-	journey.SentElsewhere: {"nft", "list", "ruleset"}, journey.OtherSourceNAT: {"nft", "list", "ruleset"},
-}
+var insidePod = lazy.Value[map[journey.CauseKind][]string]{Make: func() map[journey.CauseKind][]string {
+	return map[journey.CauseKind][]string{
+		journey.QueueDrops:  {"tc", "-s", "qdisc"},
+		journey.IPsecBlocks: {"ip", "xfrm", "policy"}, journey.IPsecLacks: {"ip", "xfrm", "state", "list", "nokeys"},
+		journey.Filtered: {"nft", "list", "ruleset"}, journey.NobodyListens: {"ss", "-lntu"}, journey.NobodyAccepts: {"ss", "-lnt"}, journey.WrongNeighbour: {"ip", "neighbour", "show"},
+		journey.NoSuchGateway: {"ip", "route", "show"}, journey.OtherSource: {"ip", "route", "show"}, journey.NobodyBehind: {"ss", "-lntu"},
+		journey.SentElsewhere: {"nft", "list", "ruleset"}, journey.OtherSourceNAT: {"nft", "list", "ruleset"},
+	}
+}}
 
 // byPlace returns the command for what OVN does not know, a pod's routes and addresses; otherwise that for a route
 // missing from a router, or empty.
@@ -220,7 +223,7 @@ func byPlace(v journey.Verdict, port *topology.Port) string {
 	switch c := v.Because; {
 	case c.Place == journey.InWorkload && port != nil && c.Workload == journey.Pod:
 		namespace, pod, _ := strings.Cut(port.Pod, "/")
-		show := insidePod[c.Kind]
+		show := insidePod.Get()[c.Kind]
 		switch {
 		case c.Kind == journey.EchoIgnored:
 			show = []string{"sysctl", c.Detail}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/decode"
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/nb"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -21,11 +22,13 @@ import (
 
 // endings are the controller actions that consume the packet, and the resulting outcome. The others only notify the
 // controller.
-var endings = map[string]journey.Outcome{
-	"REJECT": journey.Rejected, "TCP_RESET": journey.Rejected, "ICMP": journey.Rejected, "SCTP_ABORT": journey.Rejected,
-	"ICMP4_ERROR": journey.Rejected, "ICMP6_ERROR": journey.Rejected,
-	"ARP": journey.Consumed, "ND_NS": journey.Consumed,
-}
+var endings = lazy.Value[map[string]journey.Outcome]{Make: func() map[string]journey.Outcome {
+	return map[string]journey.Outcome{
+		"REJECT": journey.Rejected, "TCP_RESET": journey.Rejected, "ICMP": journey.Rejected, "SCTP_ABORT": journey.Rejected,
+		"ICMP4_ERROR": journey.Rejected, "ICMP6_ERROR": journey.Rejected,
+		"ARP": journey.Consumed, "ND_NS": journey.Consumed,
+	}
+}}
 
 // dropped explains why a packet goes nowhere, from the last step that it reached.
 func (r *run) dropped(ctx context.Context, p location, leaf ovs.Leaf, o *outcome) journey.Verdict {
@@ -48,7 +51,7 @@ func (r *run) dropped(ctx context.Context, p location, leaf ovs.Leaf, o *outcome
 		if !ok {
 			continue
 		}
-		if outcome, ends := endings[u.Opcode]; ends {
+		if outcome, ends := endings.Get()[u.Opcode]; ends {
 			v.Outcome, v.Because = outcome, r.taken(p, u, step, leaf)
 			return v
 		}

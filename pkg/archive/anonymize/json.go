@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
@@ -192,9 +193,9 @@ func (r *Redactor) cell(p *place, table, column, s string) string {
 
 func columnMode(table, column string) mode {
 	switch {
-	case languages.has(column):
+	case languages.Get()[column]:
 		return language
-	case enumerating.has(column), column == "name" && slices.Contains([]string{"DHCP_Options", "DHCPv6_Options", "RBAC_Role"}, table):
+	case enumerating.Get()[column], column == "name" && slices.Contains([]string{"DHCP_Options", "DHCPv6_Options", "RBAC_Role"}, table):
 		return prose
 	}
 	return names
@@ -202,7 +203,7 @@ func columnMode(table, column string) mode {
 
 // key returns a map's key, replaced unless it is known.
 func (r *Redactor) key(s string) string {
-	if keys.has(normal(s)) {
+	if keys.Get()[normal(s)] {
 		return s
 	}
 	for _, prefix := range []string{"ct-zone-", "ovn-bridge-mappings-", "associated_sg_", "ovn-encap-ip-", "ovn-encap-type-"} {
@@ -218,9 +219,9 @@ func (r *Redactor) mapped(column, key, s string) string {
 	switch {
 	case secret.Key(key) && s != "":
 		return secret.Hidden
-	case keys.has(normal(key)) && isNumber(s):
+	case keys.Get()[normal(key)] && isNumber(s):
 		return s
-	case enumerating.has(column) && keys.has(normal(key)), enumeratingKeys.has(normal(key)):
+	case enumerating.Get()[column] && keys.Get()[normal(key)], enumeratingKeys.Get()[normal(key)]:
 		return r.as(s, prose)
 	}
 	return r.as(s, names)
@@ -232,7 +233,9 @@ func isNumber(s string) bool {
 }
 
 // named are the fields of this program's documents that hold names.
-var namedFields = map[string]bool{"name": true, "link": true, "netns": true, "dev": true, "master": true, "parent": true, "node": true}
+var namedFields = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{"name": true, "link": true, "netns": true, "dev": true, "master": true, "parent": true, "node": true}
+}}
 
 // document returns one of this program's JSON files, replaced, or a control command's request and reply.
 func (r *Redactor) document(text []byte) []byte {
@@ -246,7 +249,7 @@ func (r *Redactor) document(text []byte) []byte {
 		return r.text(nil, secret.Text(text), prose)
 	}
 	out := r.strings(nil, secret.Text(head), func(p *place, s string) string {
-		if top := p.top(); !p.isKey && top.object && namedFields[top.key] && len(p.frames) > 1 && rest == nil {
+		if top := p.top(); !p.isKey && top.object && namedFields.Get()[top.key] && len(p.frames) > 1 && rest == nil {
 			return r.as(s, names)
 		}
 		return r.as(s, prose)

@@ -188,7 +188,7 @@ func (r *Redactor) piece(out []byte, w string, before []byte, m mode) []byte {
 		out = append(append(out, at[1]+at[3]...), r.hexDigits(at[2]+at[4])...)
 		return append(out, at[5]...)
 	}
-	for _, whole := range wholes() {
+	for _, whole := range wholes.Get() {
 		if at := strings.Index(w, whole); at >= 0 && bounded(w, at, at+len(whole)) {
 			out = append(r.rest(out, w[:at], before, m), whole...)
 			return r.rest(out, w[at+len(whole):], nil, m)
@@ -246,7 +246,7 @@ func bounded(w string, from, to int) bool {
 // known reports whether a whole piece stays.
 func (r *Redactor) known(w string, m mode) bool {
 	n := normal(w)
-	if parts.has(n) || kept.Get().MatchString(w) {
+	if parts.Get()[n] || kept.Get().MatchString(w) {
 		return true
 	}
 	if m == names {
@@ -255,7 +255,7 @@ func (r *Redactor) known(w string, m mode) bool {
 	if grown.Get().MatchString(w) {
 		return !r.names[w]
 	}
-	return syntax.has(n) || common.has(n) && !r.names[w]
+	return syntax.Get()[n] || common.Get()[n] && !r.names[w]
 }
 
 // word returns a word of a name, replaced.
@@ -265,7 +265,7 @@ func (r *Redactor) word(w string, before []byte, m mode) string {
 		return r.number(w, before)
 	case numeric.Get().MatchString(w):
 		return r.digits(w, m)
-	case parts.has(normal(w)), len(w) == 1 && m != names:
+	case parts.Get()[normal(w)], len(w) == 1 && m != names:
 		return w
 	case hashed.Get().MatchString(w):
 		return "a" + r.decimals(w[1:])

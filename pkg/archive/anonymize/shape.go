@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
@@ -49,7 +50,9 @@ func (r *Redactor) bareMAC(w string) (string, bool) {
 }
 
 // constants are cookies that programs write for their own flows.
-var constants = map[string]bool{"0": true, "deff105": true, "ffffffff": true, "ffffffffffffffff": true}
+var constants = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{"0": true, "deff105": true, "ffffffff": true, "ffffffffffffffff": true}
+}}
 
 var named = pattern.New(`(?:cookie|obs_point_id|obs_point)[=: ]*$`)
 
@@ -73,7 +76,7 @@ func (r *Redactor) number(w string, before []byte) string {
 		return other
 	}
 	switch {
-	case named.Get().Match(before) && !constants[digits]:
+	case named.Get().Match(before) && !constants.Get()[digits]:
 		width := 8
 		if len(digits) > 8 {
 			width = 16

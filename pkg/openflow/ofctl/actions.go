@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -43,10 +44,12 @@ const instructions = ""
 const maxDepth = 100
 
 // others are names of actions that are not what messages call them.
-var others = map[string]string{
-	"mod_vlan_vid": "set_vlan_vid", "mod_vlan_pcp": "set_vlan_pcp", "set_nw_ttl": "mod_nw_ttl", "pop_vlan": "strip_vlan",
-	"set_tunnel64": "set_tunnel", "load": "set_field", "bundle_load": "bundle",
-}
+var others = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"mod_vlan_vid": "set_vlan_vid", "mod_vlan_pcp": "set_vlan_pcp", "set_nw_ttl": "mod_nw_ttl", "pop_vlan": "strip_vlan",
+		"set_tunnel64": "set_tunnel", "load": "set_field", "bundle_load": "bundle",
+	}
+}}
 
 // texts is a list of actions as package openflow reads it.
 func texts(list []action) string {
@@ -91,13 +94,13 @@ func (r *reader) actions(words []arg, outer string) ([]action, *Error) {
 func (r *reader) action(w arg) (action, *Error) {
 	name := strings.ToLower(w.key)
 	a := action{arg: w, text: w.String(), name: name, kind: applyActions}
-	if other, ok := others[name]; ok {
+	if other, ok := others.Get()[name]; ok {
 		a.name = other
 	}
-	if read, ok := readers[name]; ok {
+	if read, ok := readers.Get()[name]; ok {
 		return a, read(r, &a)
 	}
-	if free[name] {
+	if free.Get()[name] {
 		a.write("")
 		return a, nil
 	}
@@ -117,9 +120,11 @@ func (r *reader) action(w arg) (action, *Error) {
 }
 
 // free are actions whose arguments are ignored, and that any packet can have.
-var free = map[string]bool{
-	"pop_queue": true, "exit": true, "debug_recirc": true, "debug_slow": true, "ct_clear": true,
-}
+var free = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{
+		"pop_queue": true, "exit": true, "debug_recirc": true, "debug_slow": true, "ct_clear": true,
+	}
+}}
 
 // verify checks the order of actions, and what may be inside of what.
 func verify(list []action, outer string) *Error {
@@ -175,10 +180,12 @@ func (a action) nest(outer string) *Error {
 }
 
 // readers read the arguments of actions.
-var readers map[string]func(r *reader, a *action) *Error
+var readers lazy.Value[map[string]func(r *reader, a *action) *Error]
 
-func init() {
-	readers = map[string]func(r *reader, a *action) *Error{
+func init() { readers.Make = makeReaders } // some of them need readers
+
+func makeReaders() map[string]func(r *reader, a *action) *Error {
+	return map[string]func(r *reader, a *action) *Error{
 		"output": (*reader).output, "output_reg": (*reader).output,
 		"output_trunc": func(_ *reader, a *action) *Error { return a.fault("unknown action %s", a.value) },
 		"controller":   (*reader).controller,
@@ -278,7 +285,7 @@ func hardware(_ *reader, a *action) *Error {
 	if !scan(a.value).mac(&v).ok {
 		return a.bad("invalid mac address %s", a.value)
 	}
-	a.write(":%s", packet.MustField("eth_src").Print(v))
+	a.write(":%s", packet.EthSrc.Print(v))
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -16,7 +17,9 @@ const (
 )
 
 // headers are what encap adds, with the packet types that result.
-var headers = map[string]uint64{"ethernet": 0, "nsh": typeNSH, "mpls": typeMPLS, "mpls_mc": typeMPLSAny}
+var headers = lazy.Value[map[string]uint64]{Make: func() map[string]uint64 {
+	return map[string]uint64{"ethernet": 0, "nsh": typeNSH, "mpls": typeMPLS, "mpls_mc": typeMPLSAny}
+}}
 
 func (r *reader) encap(a *action) *Error {
 	r.later = true
@@ -25,7 +28,7 @@ func (r *reader) encap(a *action) *Error {
 		return a.fault("Missing encap hdr: %s", a.value)
 	}
 	header := words[0]
-	kind, ok := headers[header.key]
+	kind, ok := headers.Get()[header.key]
 	if !ok {
 		return header.fault("Encap hdr not supported: %s", header.value)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -23,12 +24,6 @@ type term struct {
 	name        string // of a port
 }
 
-var (
-	ethType = packet.MustField("eth_type")
-	ipProto = packet.MustField("nw_proto")
-	vlanTCI = packet.MustField("vlan_tci")
-)
-
 // protocol adds what a word such as tcp stands for.
 func (m *match) protocol(name string) bool {
 	if name == "ip4" {
@@ -38,30 +33,32 @@ func (m *match) protocol(name string) bool {
 	if !ok || k.EthType == 0 {
 		return false
 	}
-	m.set(term{field: ethType, value: packet.Uint(k.EthType), mask: ethType.Mask()})
+	m.set(term{field: &packet.EthType, value: packet.Uint(k.EthType), mask: packet.EthType.Mask()})
 	if k.Proto != 0 {
-		m.set(term{field: ipProto, value: packet.Uint(k.Proto), mask: ipProto.Mask()})
+		m.set(term{field: &packet.NWProto, value: packet.Uint(k.Proto), mask: packet.NWProto.Mask()})
 	}
 	return true
 }
 
 func (m *match) set(t term) {
 	if t.field.Name == "dl_vlan" && t.value == packet.Uint(untagged) {
-		t = term{field: vlanTCI, mask: vlanTCI.Mask()}
+		t = term{field: &packet.VLANTCI, mask: packet.VLANTCI.Mask()}
 	}
 	before := len(m.terms)
-	m.terms = slices.DeleteFunc(m.terms, func(old term) bool { return old.field == t.field || ofTag[old.field.Name] && ofTag[t.field.Name] })
+	m.terms = slices.DeleteFunc(m.terms, func(old term) bool {
+		return old.field == t.field || ofTag.Get()[old.field.Name] && ofTag.Get()[t.field.Name]
+	})
 	m.flow.SetMasked(t.field, t.value, t.field.Mask())
 	m.mask.SetMasked(t.field, t.mask, t.field.Mask())
 	switch {
-	case !ofTag[t.field.Name] || len(m.terms) == before:
+	case !ofTag.Get()[t.field.Name] || len(m.terms) == before:
 		m.terms = append(m.terms, t)
 	case m.flow.Uint("vlan_tci")&0x1000 != 0 && m.mask.Uint("vlan_tci") == 0xffff:
-		for _, f := range []*packet.Field{packet.MustField("dl_vlan"), packet.MustField("dl_vlan_pcp")} {
+		for _, f := range []*packet.Field{&packet.DLVLAN, &packet.DLVLANPCP} {
 			m.terms = append(m.terms, term{field: f, value: m.flow.Get(f), mask: f.Mask()})
 		}
 	default:
-		m.terms = append(m.terms, term{field: vlanTCI, value: m.flow.Get(vlanTCI), mask: m.mask.Get(vlanTCI)})
+		m.terms = append(m.terms, term{field: &packet.VLANTCI, value: m.flow.Get(&packet.VLANTCI), mask: m.mask.Get(&packet.VLANTCI)})
 	}
 	m.internal = m.internal || t.field.Name == "skb_priority"
 }
@@ -70,7 +67,9 @@ func (m *match) set(t term) {
 const untagged = 0xffff
 
 // ofTag are the fields that say something of the same tag.
-var ofTag = map[string]bool{"vlan_tci": true, "dl_vlan": true, "dl_vlan_pcp": true, "vlan_vid": true, "vlan_pcp": true}
+var ofTag = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{"vlan_tci": true, "dl_vlan": true, "dl_vlan_pcp": true, "vlan_vid": true, "vlan_pcp": true}
+}}
 
 // finish has the Ethernet type of packets whose type the match gives without Ethernet.
 func (m *match) finish() {
@@ -95,7 +94,7 @@ func (m *match) words() []string {
 	terms := slices.Clone(m.terms)
 	slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(min(a.field.Needs, 1), min(b.field.Needs, 1)) })
 	for _, t := range terms {
-		if spoken && (t.field == ethType || t.field == ipProto && keyword.Proto != 0) {
+		if spoken && (t.field == &packet.EthType || t.field == &packet.NWProto && keyword.Proto != 0) {
 			continue
 		}
 		if t.field.Name == "tcp_flags" && !(known && proto == packet.ProtoTCP) || t.field.Name == "ip_frag" && kind != packet.EthIPv4 && kind != packet.EthIPv6 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -41,7 +42,7 @@ func (r *reader) value(f *packet.Field, s string, a arg) (v, mask packet.Value, 
 		if v, mask, ok = fragment(f, s); !ok {
 			return bad("%s: unknown fragment type (valid types are \"no\", \"yes\", \"first\", \"later\", \"not_later\"", s)
 		}
-	case packet.PacketType:
+	case packet.TypePair:
 		v, err = packetType(s, a)
 	default:
 		v, mask, err = flags(f, s, a)
@@ -210,12 +211,14 @@ func packetType(s string, a arg) (packet.Value, *Error) {
 }
 
 // matched are the flags that a match can have.
-var matched = map[packet.Format]uint64{packet.CTState: 0xff, packet.TCPFlags: 0xfff, packet.TunnelFlags: 1}
+var matched = lazy.Value[map[packet.Format]uint64]{Make: func() map[packet.Format]uint64 {
+	return map[packet.Format]uint64{packet.StateNames: 0xff, packet.TCPNames: 0xfff, packet.TunnelNames: 1}
+}}
 
 // flags reads flags as "new|trk", "+new-est" or a number with its mask.
 func flags(f *packet.Field, s string, a arg) (v, mask packet.Value, err *Error) {
-	name := map[packet.Format]string{packet.CTState: "ct_state", packet.TCPFlags: "TCP", packet.TunnelFlags: "tunnel"}[f.Format]
-	allowed := matched[f.Format]
+	name := map[packet.Format]string{packet.StateNames: "ct_state", packet.TCPNames: "TCP", packet.TunnelNames: "tunnel"}[f.Format]
+	allowed := matched.Get()[f.Format]
 	unknown := func(near string) (packet.Value, packet.Value, *Error) {
 		return v, mask, a.bad("%s: unknown %s flag(s)", near, name)
 	}

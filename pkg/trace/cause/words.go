@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
-	"sync"
 
 	"github.com/ovnctl/ovnctl/pkg/journey"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
 // words holds the sentence of each cause. A {name} stands for a field of the cause; text in [brackets] is left out if
 // one of its fields is empty.
-var words = sync.OnceValue(func() map[journey.CauseKind]string {
+var words = lazy.Value[map[journey.CauseKind]string]{Make: func() map[journey.CauseKind]string {
 	return map[journey.CauseKind]string{
 		journey.Denied:           "{refused} by {object}[; no rule allows {traffic}][; {groups}]",
 		journey.NotAllowed:       "no ACL of {datapath} allows {traffic}, and NB_Global options:default_acl_drop drops the rest",
@@ -144,7 +144,7 @@ var words = sync.OnceValue(func() map[journey.CauseKind]string {
 		journey.ParentNotFound:     "parent port not found: {detail}, of port {port}",
 		journey.MACUnread:          "the MAC address of port {port} is unknown",
 	}
-})
+}}
 
 var (
 	optional = pattern.New(`\[[^\]]*\]`)
@@ -154,7 +154,7 @@ var (
 // Words returns a cause's sentence; empty for no cause.
 func Words(c journey.Cause) string {
 	value := values(c)
-	text := optional.Get().ReplaceAllStringFunc(words()[c.Kind], func(part string) string {
+	text := optional.Get().ReplaceAllStringFunc(words.Get()[c.Kind], func(part string) string {
 		for _, name := range variable.Get().FindAllString(part, -1) {
 			if value[name] == "" {
 				return ""

@@ -114,7 +114,7 @@ func (r *run) pop(a *ovnexpr.Pop) {
 }
 
 func (r *run) decTTL() {
-	ttl := packet.MustField("nw_ttl")
+	ttl := &packet.NWTTL
 	switch left := r.p.Get(ttl).Lo; {
 	case !r.p.Meets(packet.NeedsIP):
 		r.super.add(Fault, "*** TTL decrement of non-IP packet")
@@ -158,7 +158,7 @@ func (r *run) dhcpRelay(a *ovnexpr.DHCPRelay) {
 		r.super.add(Fault, "/* We assume that this packet is DHCPOFFER or DHCPACK and DHCP broadcast flag is set. "+
 			"Dest IP is set to broadcast. Dest MAC is set to broadcast but in real network this is unicast "+
 			"which is extracted from DHCP header. */")
-		r.p.Set(packet.MustField("ip_dst"), packet.Ones(32))
+		r.p.Set(&packet.IPDst, packet.Ones(32))
 		r.p.Set(ethDst, packet.Ones(48))
 	}
 	r.succeed(a.Result)

@@ -152,7 +152,7 @@ func balance(p *packet.Flow, to netip.AddrPort, v4 bool) {
 	}
 	p.Set(packet.MustField(was), p.Get(packet.MustField(now)))
 	setAddress(p, now, to.Addr())
-	p.Set(packet.MustField("ct_tp_dst"), tpDst.Get(p))
+	p.Set(&packet.CTTPDst, tpDst.Get(p))
 	if to.Port() != 0 {
 		tpDst.Set(p, packet.Uint(uint64(to.Port())))
 	}

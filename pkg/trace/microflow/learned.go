@@ -32,7 +32,7 @@ func (r *run) call(a *ovnexpr.Call) {
 		r.result(*a.Result, packet.Uint(0))
 		r.super.add(Fault, "*** dns_lookup action not implemented")
 	case "chk_lb_hairpin":
-		r.hairpin(a, packet.MustField("ct_tp_dst"))
+		r.hairpin(a, &packet.CTTPDst)
 	case "chk_lb_hairpin_reply":
 		r.hairpin(a, tpDst.Field)
 	case "check_in_port_sec":
@@ -158,7 +158,7 @@ type vip struct {
 
 // balanced returns the virtual IP that the packet was sent to: any with the address, regardless of port and datapath.
 func (r *run) balanced() (vip, bool) {
-	v4, v6 := r.p.Addr(packet.MustField("ct_nw_dst")), r.p.Addr(packet.MustField("ct_ipv6_dst"))
+	v4, v6 := r.p.Addr(&packet.CTNWDst), r.p.Addr(&packet.CTIPv6Dst)
 	if v4.IsUnspecified() && v6.IsUnspecified() {
 		return vip{}, false
 	}

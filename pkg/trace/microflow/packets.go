@@ -59,7 +59,7 @@ func makeARP(p *packet.Flow) {
 // makeSolicitation leaves the protocol unchanged, as ovn-trace does.
 func makeSolicitation(p *packet.Flow) {
 	was := *p
-	dst := [16]byte(p.Get(packet.MustField("ipv6_dst")).Bytes(16))
+	dst := [16]byte(p.Get(&packet.IPv6Dst).Bytes(16))
 	solicited := netip.AddrFrom16([16]byte{0: 0xff, 1: 2, 11: 1, 12: 0xff, 13: dst[13], 14: dst[14], 15: dst[15]}).As16()
 	mac := append([]byte{0x33, 0x33}, solicited[12:]...)
 	p.Set(ethDst, packet.FromBytes(mac))

@@ -81,7 +81,7 @@ func (a allowance) allowsFrom(p *packet.Flow) bool {
 	case packet.EthIPv4:
 		return all || slices.Contains(a.v4, addr(p, "ip_src")) || isDiscover(p)
 	case packet.EthARP:
-		return p.Get(packet.MustField("arp_sha")) == a.mac && (len(a.v4) == 0 || slices.Contains(a.v4, addr(p, "arp_spa")))
+		return p.Get(&packet.ARPSHA) == a.mac && (len(a.v4) == 0 || slices.Contains(a.v4, addr(p, "arp_spa")))
 	case packet.EthIPv6:
 		return all || a.allowsFrom6(p)
 	}
@@ -91,7 +91,7 @@ func (a allowance) allowsFrom(p *packet.Flow) bool {
 // isDiscover reports whether a DHCP client without an address sends such a packet.
 func isDiscover(p *packet.Flow) bool {
 	return p.Uint("nw_proto") == packet.ProtoUDP && tpSrc.Get(p).Lo == 68 && tpDst.Get(p).Lo == 67 &&
-		p.Get(packet.MustField("ip_src")).IsZero() && p.Get(packet.MustField("ip_dst")) == packet.Ones(32)
+		p.Get(&packet.IPSrc).IsZero() && p.Get(&packet.IPDst) == packet.Ones(32)
 }
 
 func (a allowance) allowsFrom6(p *packet.Flow) bool {
@@ -122,7 +122,7 @@ func (a allowance) allowsTo(p *packet.Flow) bool {
 	switch p.Uint("eth_type") {
 	case packet.EthIPv4:
 		dst := addr(p, "ip_dst")
-		return all || len(a.v4) > 0 && (slices.Contains(a.v4, dst) || dst.IsMulticast() || dst == packet.Broadcast)
+		return all || len(a.v4) > 0 && (slices.Contains(a.v4, dst) || dst.IsMulticast() || packet.IsBroadcast(dst))
 	case packet.EthIPv6:
 		dst := addr(p, "ipv6_dst")
 		return all || len(a.v6) > 0 && (slices.Contains(a.v6, dst) || dst == packet.LinkLocal(a.mac) || dst.IsMulticast())

@@ -8,24 +8,16 @@ import (
 )
 
 // flagged are the fields printed before the packet's type if they are not zero.
-var flagged = fields("pkt_mark", "ct_state", "ct_zone", "ct_mark", "ct_label")
+var flagged = []*packet.Field{&packet.PktMark, &packet.CTState, &packet.CTZone, &packet.CTMark, &packet.CTLabel}
 
 var (
-	tuple4     = fields("ct_nw_src", "ct_nw_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst")
-	tuple6     = fields("ct_ipv6_src", "ct_ipv6_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst")
-	ipHeader   = fields("nw_ecn", "nw_ttl")
-	arpHeader  = fields("arp_spa", "arp_tpa", "arp_op", "arp_sha", "arp_tha")
-	mplsHeader = fields("mpls_label", "mpls_tc", "mpls_ttl", "mpls_bos")
-	ndHeader   = fields("nd_target", "nd_sll", "nd_tll")
+	tuple4     = []*packet.Field{&packet.CTNWSrc, &packet.CTNWDst, &packet.CTNWProto, &packet.CTTPSrc, &packet.CTTPDst}
+	tuple6     = []*packet.Field{&packet.CTIPv6Src, &packet.CTIPv6Dst, &packet.CTNWProto, &packet.CTTPSrc, &packet.CTTPDst}
+	ipHeader   = []*packet.Field{&packet.NWECN, &packet.NWTTL}
+	arpHeader  = []*packet.Field{&packet.ARPSPA, &packet.ARPTPA, &packet.ARPOp, &packet.ARPSHA, &packet.ARPTHA}
+	mplsHeader = []*packet.Field{&packet.MPLSLabel, &packet.MPLSTC, &packet.MPLSTTL, &packet.MPLSBOS}
+	ndHeader   = []*packet.Field{&packet.NDTarget, &packet.NDSLL, &packet.NDTLL}
 )
-
-func fields(names ...string) []*packet.Field {
-	f := make([]*packet.Field, len(names))
-	for i, name := range names {
-		f[i] = packet.MustField(name)
-	}
-	return f
-}
 
 // A packetText prints a packet term by term.
 type packetText struct {
@@ -46,16 +38,16 @@ func printPacket(p *packet.Flow) string {
 		t.set([]*packet.Field{packet.Reg(i)})
 	}
 	t.vlan()
-	t.all(fields("eth_src", "eth_dst"))
+	t.all([]*packet.Field{&packet.EthSrc, &packet.EthDst})
 	if keyword == "" {
-		t.all(fields("eth_type"))
+		t.all([]*packet.Field{&packet.EthType})
 	}
 	switch {
 	case p.Meets(packet.NeedsIPv4):
-		t.all(fields("ip_src", "ip_dst"))
+		t.all([]*packet.Field{&packet.IPSrc, &packet.IPDst})
 		t.ip(typed)
 	case p.Meets(packet.NeedsIPv6):
-		t.all(fields("ipv6_src", "ipv6_dst", "ipv6_label"))
+		t.all([]*packet.Field{&packet.IPv6Src, &packet.IPv6Dst, &packet.IPv6Label})
 		t.ip(typed)
 	case p.Meets(packet.NeedsARP):
 		t.all(arpHeader)
@@ -142,11 +134,11 @@ func (t *packetText) vlan() {
 func (t *packetText) ip(typed bool) {
 	proto := t.p.Uint("nw_proto")
 	if !typed {
-		t.all(fields("nw_proto"))
+		t.all([]*packet.Field{&packet.NWProto})
 	}
 	t.terms = append(t.terms, fmt.Sprintf("nw_tos=%d", t.p.Uint("nw_tos")&0xfc))
 	t.all(ipHeader)
-	if frag := packet.MustField("ip_frag"); t.p.Get(frag).Lo == 2 { // a later fragment of nothing, possible only in a microflow
+	if frag := &packet.IPFrag; t.p.Get(frag).Lo == 2 { // a later fragment of nothing, possible only in a microflow
 		t.terms = append(t.terms, "nw_frag=<error>")
 	} else {
 		t.all([]*packet.Field{frag})
@@ -171,6 +163,6 @@ func (t *packetText) ip(typed bool) {
 		t.all(ndHeader)
 	}
 	if proto == packet.ProtoTCP {
-		t.all(fields("tcp_flags"))
+		t.all([]*packet.Field{&packet.TCPFlags})
 	}
 }

@@ -132,7 +132,7 @@ func (w *walker) start(datapath, microflow string) (*logicalflow.Datapath, packe
 	case key(&p, inportReg) == 0 && w.net.Version().Has(release.InportRequired):
 		return nil, none, errNoInport
 	}
-	p.Set(packet.MustField("nw_tos"), packet.Uint(0)) // ovn-trace loses ip.dscp and ip.ecn of a microflow
+	p.Set(&packet.NWTOS, packet.Uint(0)) // ovn-trace loses ip.dscp and ip.ecn of a microflow
 	return d, p, nil
 }
 

@@ -18,11 +18,11 @@ import (
 // Bounds of a trace: more than a packet needs that two routers send back and forth until its TTL expires. ovn-trace has
 // none and goes on until it runs out of memory.
 const (
-	maxTables = 100_000
+	maxTables = 100_000 // as errEndless says
 	maxDepth  = 20_000
 )
 
-var errEndless = errors.New("the packet loops: it passed " + strconv.Itoa(maxTables) + " tables")
+var errEndless = errors.New("the packet loops: it passed 100000 tables")
 
 // A walker follows one packet.
 type walker struct {
@@ -59,11 +59,13 @@ func (w *walker) choose(kind string, n int) int {
 var (
 	inportReg, outportReg, flagsReg = packet.Reg(14), packet.Reg(15), packet.Reg(10)
 
-	ctState      = packet.MustField("ct_state")
-	ethSrc       = packet.MustField("eth_src")
-	ethDst       = packet.MustField("eth_dst")
-	ethType      = packet.MustField("eth_type")
-	tpSrc, tpDst = wide("tcp_src"), wide("tcp_dst")
+	ctState = &packet.CTState
+	ethSrc  = &packet.EthSrc
+	ethDst  = &packet.EthDst
+	ethType = &packet.EthType
+
+	// Of any packet, whatever its protocol.
+	tpSrc, tpDst = packet.Subfield{Field: &packet.TCPSrc, Bits: 16}, packet.Subfield{Field: &packet.TCPDst, Bits: 16}
 )
 
 const (
@@ -71,9 +73,6 @@ const (
 
 	protoIGMP = 2
 )
-
-// wide returns a sub-field for a field that is set on any packet.
-func wide(name string) packet.Subfield { return packet.Whole(packet.MustField(name)) }
 
 // key returns a packet's port number.
 func key(p *packet.Flow, reg *packet.Field) int { return int(p.Get(reg).Lo & 0xffff) }

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -11,21 +12,23 @@ import (
 )
 
 // functions are the actions that query what OVN knows, or teach it something.
-var functions = map[string]func(*walker, *instruction) control{
-	"get_arp": (*walker).getNeighbour, "get_nd": (*walker).getNeighbour,
-	"put_arp": (*walker).putNeighbour, "put_nd": (*walker).putNeighbour,
-	"lookup_arp": (*walker).lookupNeighbour, "lookup_nd": (*walker).lookupNeighbour,
-	"lookup_arp_ip": (*walker).lookupNeighbour, "lookup_nd_ip": (*walker).lookupNeighbour,
-	"get_fdb": (*walker).getFDB, "lookup_fdb": (*walker).lookupFDB, "put_fdb": (*walker).putFDB,
-	"get_remote_fdb": (*walker).getRemoteFDB,
-	"dns_lookup":     (*walker).lookupDNS,
-	"chk_lb_hairpin": (*walker).checkHairpin, "chk_lb_hairpin_reply": (*walker).checkHairpinReply, "chk_lb_aff": (*walker).checkAffinity,
-	"check_in_port_sec": (*walker).checkInPortSecurity, "check_out_port_sec": (*walker).checkOutPortSecurity,
-	"chk_ecmp_nh": (*walker).checkECMP, "chk_ecmp_nh_mac": (*walker).checkECMPMAC,
-	"ct_nw_dst": (*walker).originalAddress, "ct_ip6_dst": (*walker).originalAddress,
-	"ct_tp_dst": (*walker).originalPort, "ct_proto": (*walker).originalProtocol, "ct_state_save": (*walker).saveState,
-	"handle_svc_check": (*walker).toController,
-}
+var functions = lazy.Value[map[string]func(*walker, *instruction) control]{Make: func() map[string]func(*walker, *instruction) control {
+	return map[string]func(*walker, *instruction) control{
+		"get_arp": (*walker).getNeighbour, "get_nd": (*walker).getNeighbour,
+		"put_arp": (*walker).putNeighbour, "put_nd": (*walker).putNeighbour,
+		"lookup_arp": (*walker).lookupNeighbour, "lookup_nd": (*walker).lookupNeighbour,
+		"lookup_arp_ip": (*walker).lookupNeighbour, "lookup_nd_ip": (*walker).lookupNeighbour,
+		"get_fdb": (*walker).getFDB, "lookup_fdb": (*walker).lookupFDB, "put_fdb": (*walker).putFDB,
+		"get_remote_fdb": (*walker).getRemoteFDB,
+		"dns_lookup":     (*walker).lookupDNS,
+		"chk_lb_hairpin": (*walker).checkHairpin, "chk_lb_hairpin_reply": (*walker).checkHairpinReply, "chk_lb_aff": (*walker).checkAffinity,
+		"check_in_port_sec": (*walker).checkInPortSecurity, "check_out_port_sec": (*walker).checkOutPortSecurity,
+		"chk_ecmp_nh": (*walker).checkECMP, "chk_ecmp_nh_mac": (*walker).checkECMPMAC,
+		"ct_nw_dst": (*walker).originalAddress, "ct_ip6_dst": (*walker).originalAddress,
+		"ct_tp_dst": (*walker).originalPort, "ct_proto": (*walker).originalProtocol, "ct_state_save": (*walker).saveState,
+		"handle_svc_check": (*walker).toController,
+	}
+}}
 
 // behind returns the port whose key an argument holds; nil if there is none.
 func (w *walker) behind(r ovnexpr.Ref) (*logicalflow.Port, error) {

@@ -220,7 +220,7 @@ func reply(f *fields, p *packet.Flow) bool {
 // turnPayload reverses the header above IP; false if a host does not reply to it.
 func (w *walker) turnPayload() bool {
 	f, p := w.run.fields, &w.packet
-	if to := w.tuple().Dst; to.IsMulticast() || to == packet.Broadcast {
+	if to := w.tuple().Dst; to.IsMulticast() || packet.IsBroadcast(to) {
 		return false
 	}
 	switch f.proto.Get(p).Lo {

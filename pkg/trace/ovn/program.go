@@ -147,7 +147,7 @@ func (c *compiler) load(a *ovnexpr.Load) instruction {
 }
 
 func (c *compiler) call(a *ovnexpr.Call) instruction {
-	in := instruction{run: functions[a.Name]}
+	in := instruction{run: functions.Get()[a.Name]}
 	if in.run == nil {
 		in.run = (*walker).strange
 	}

@@ -172,7 +172,7 @@ func (w *walker) mayReceive(a allowance) bool {
 	switch {
 	case isIPv4(f, p):
 		ip := address(f.dst4, p)
-		return a.restricts(true) && (a.has(ip) || ip == packet.Broadcast || ip.IsMulticast() ||
+		return a.restricts(true) && (a.has(ip) || packet.IsBroadcast(ip) || ip.IsMulticast() ||
 			slices.ContainsFunc(a.addresses, func(p permitted) bool { return p.broadcast == ip }))
 	case isIPv6(f, p):
 		ip := address(f.dst6, p)

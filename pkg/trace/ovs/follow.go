@@ -420,7 +420,7 @@ func setConntrack(p *packet.Flow, zone Zone, seen Tracked, original packet.Tuple
 	if seen.Conn != nil {
 		original = seen.Conn.Orig
 		p.SetUint("ct_mark", uint64(seen.Conn.Mark))
-		p.Set(packet.MustField("ct_label"), seen.Conn.Label)
+		p.Set(&packet.CTLabel, seen.Conn.Label)
 	}
 	p.SetUint("ct_state", uint64(seen.State))
 	p.SetUint("ct_zone", uint64(zone.ID))

@@ -33,7 +33,7 @@ type Lookup struct {
 
 // Passes converts a trace's passes to their JSON contract.
 func Passes(t *openflow.Trace) []Pass {
-	state := packet.MustField("ct_state")
+	state := &packet.CTState
 	passes := make([]Pass, 0, len(t.Passes))
 	for _, p := range t.Passes {
 		q := Pass{Flow: p.FlowText, Lookups: []Lookup{}, Final: p.FinalText, Megaflow: p.Megaflow, DatapathActions: p.DatapathActions,

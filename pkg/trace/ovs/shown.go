@@ -28,7 +28,7 @@ type place struct {
 // would go wherever they have the address from.
 func (r *reading) show() {
 	for _, e := range r.replayed.Events {
-		if mac := e.Flow.Get(packet.MustField("eth_src")); r.learning(e) && mac.Lo>>40&1 == 0 {
+		if mac := e.Flow.Get(&packet.EthSrc); r.learning(e) && mac.Lo>>40&1 == 0 {
 			if r.ct.shown == nil {
 				r.ct.shown = map[station]place{}
 			}
@@ -83,7 +83,7 @@ func (r *reading) shown(ctx context.Context) (pass, bool) {
 		if !r.learning(e) || e.Parent < 0 || !slices.Contains(r.replayed.Events[e.Parent].Node.Children, e.Node) {
 			continue
 		}
-		to := r.station(e, e.Flow.Get(packet.MustField("eth_dst")))
+		to := r.station(e, e.Flow.Get(&packet.EthDst))
 		at, ok := r.ct.shown[to]
 		if !ok || at == r.cameBy(e) || r.reaches(i, at) || r.static(ctx, to) {
 			continue
@@ -139,7 +139,7 @@ func (r *reading) static(ctx context.Context, s station) bool {
 	if err != nil {
 		return true
 	}
-	mac := packet.MustField("eth_src").Print(s.mac)
+	mac := packet.EthSrc.Print(s.mac)
 	return slices.ContainsFunc(openflow.ParseFDB(text), func(e openflow.FDBEntry) bool {
 		return e.Static && strings.EqualFold(e.MAC, mac) && uint64(e.VLAN) == s.vlan&0xfff
 	})

@@ -21,7 +21,7 @@ var (
 	arpParts   = []part{{"sip", ipSrc, false}, {"tip", ipDst, false}, {"op", arpOp, false}, {"sha", arpSHA, false}, {"tha", arpTHA, false}}
 	portParts  = []part{{"src", tpSrc, false}, {"dst", tpDst, false}}
 	ndParts    = []part{{"target", ndTarget, false}, {"sll", arpSHA, false}, {"tll", arpTHA, false}}
-	ndExtParts = []part{{"nd_reserved", packet.MustField("nd_reserved"), true}, {"nd_options_type", packet.MustField("nd_options_type"), false}}
+	ndExtParts = []part{{"nd_reserved", &packet.NDReserved, true}, {"nd_options_type", &packet.NDOptionsType, false}}
 )
 
 // commit updates the datapath's packet to what the actions have made of it.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -103,7 +104,7 @@ func newTracker(list []openflow.Connection) tracker {
 	t := tracker{}
 	for i := range list {
 		c := list[i].Untimed()
-		proto, ok := protocols[c.Proto]
+		proto, ok := protocols.Get()[c.Proto]
 		if !ok {
 			n, err := strconv.ParseUint(c.Proto, 10, 8)
 			if err != nil {
@@ -124,9 +125,11 @@ func newTracker(list []openflow.Connection) tracker {
 	return t
 }
 
-var protocols = map[string]uint8{
-	"tcp": packet.ProtoTCP, "udp": packet.ProtoUDP, "sctp": packet.ProtoSCTP, "icmp": packet.ProtoICMP, "icmpv6": packet.ProtoICMPv6,
-}
+var protocols = lazy.Value[map[string]uint8]{Make: func() map[string]uint8 {
+	return map[string]uint8{
+		"tcp": packet.ProtoTCP, "udp": packet.ProtoUDP, "sctp": packet.ProtoSCTP, "icmp": packet.ProtoICMP, "icmpv6": packet.ProtoICMPv6,
+	}
+}}
 
 func tupleOf(zone uint16, proto uint8, t openflow.Tuple, reply bool) zoneTuple {
 	src, dst := t.SrcPort, t.DstPort

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
@@ -20,12 +21,14 @@ const (
 const bridged = 0x6558
 
 // nextProtocols are the packet types that NSH can carry, with its numbers for them.
-var nextProtocols = map[uint64]uint64{etherTypes | packet.EthIPv4: 1, etherTypes | packet.EthIPv6: 2, typeEthernet: 3, typeNSH: 4}
+var nextProtocols = lazy.Value[map[uint64]uint64]{Make: func() map[uint64]uint64 {
+	return map[uint64]uint64{etherTypes | packet.EthIPv4: 1, etherTypes | packet.EthIPv6: 2, typeEthernet: 3, typeNSH: 4}
+}}
 
-var nshFields = fields("nsh_flags", "nsh_ttl", "nsh_mdtype", "nsh_np", "nsh_spi", "nsh_si", "nsh_c1", "nsh_c2", "nsh_c3", "nsh_c4")
+var nshFields = []*packet.Field{&packet.NSHFlags, &packet.NSHTTL, &packet.NSHMDType, &packet.NSHNP, &packet.NSHSPI, &packet.NSHSI, &packet.NSHC1, &packet.NSHC2, &packet.NSHC3, &packet.NSHC4}
 
-var nshParts = []part{{"flags", nshFields[0], false}, {"ttl", nshFields[1], false}, {"spi", nshFields[4], true}, {"si", nshFields[5], false},
-	{"c1", nshFields[6], true}, {"c2", nshFields[7], true}, {"c3", nshFields[8], true}, {"c4", nshFields[9], true}}
+var nshParts = []part{{"flags", &packet.NSHFlags, false}, {"ttl", &packet.NSHTTL, false}, {"spi", &packet.NSHSPI, true}, {"si", &packet.NSHSI, false},
+	{"c1", &packet.NSHC1, true}, {"c2", &packet.NSHC2, true}, {"c3", &packet.NSHC3, true}, {"c4", &packet.NSHC4, true}}
 
 // A wrapping is a header that the datapath has yet to push or pop.
 type wrapping struct {
@@ -56,7 +59,7 @@ func (x *translation) encap(a openflow.Other) {
 		p.Set(ethDst, packet.Value{})
 		p.set(ethType, was&0xffff)
 	case "nsh":
-		next, ok := nextProtocols[was]
+		next, ok := nextProtocols.Get()[was]
 		if !ok {
 			x.drops("Dropping packet as encap(nsh) is not supported for packet type (%d,0x%x)", was>>16, was&0xffff)
 			return
@@ -168,7 +171,7 @@ func (x *translation) decap(a openflow.Other) {
 	case typeNSH:
 		np := nshFields[3]
 		x.touch(np, np.Mask())
-		for inside, number := range nextProtocols {
+		for inside, number := range nextProtocols.Get() {
 			if p.number(np) == number {
 				p.set(packetType, inside)
 				x.wrapping.pop = true

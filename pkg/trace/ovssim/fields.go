@@ -8,65 +8,65 @@ import (
 
 // The fields that the translation itself reads.
 var (
-	inPort       = packet.MustField("in_port")
-	metadata     = packet.MustField("metadata")
-	conjID       = packet.MustField("conj_id")
-	recircID     = packet.MustField("recirc_id")
-	dpHash       = packet.MustField("dp_hash")
-	skbPriority  = packet.MustField("skb_priority")
-	pktMark      = packet.MustField("pkt_mark")
-	packetType   = packet.MustField("packet_type")
-	actsetOutput = packet.MustField("actset_output")
+	inPort       = &packet.InPort
+	metadata     = &packet.Metadata
+	conjID       = &packet.ConjID
+	recircID     = &packet.RecircID
+	dpHash       = &packet.DPHash
+	skbPriority  = &packet.SkbPriority
+	pktMark      = &packet.PktMark
+	packetType   = &packet.PacketType
+	actsetOutput = &packet.ActsetOutput
 
-	ctState = packet.MustField("ct_state")
-	ctZone  = packet.MustField("ct_zone")
-	ctMark  = packet.MustField("ct_mark")
-	ctLabel = packet.MustField("ct_label")
-	ctProto = packet.MustField("ct_nw_proto")
+	ctState = &packet.CTState
+	ctZone  = &packet.CTZone
+	ctMark  = &packet.CTMark
+	ctLabel = &packet.CTLabel
+	ctProto = &packet.CTNWProto
 
-	tunID      = packet.MustField("tun_id")
-	tunSrc     = packet.MustField("tun_src")
-	tunDst     = packet.MustField("tun_dst")
-	tunIPv6Src = packet.MustField("tun_ipv6_src")
-	tunIPv6Dst = packet.MustField("tun_ipv6_dst")
-	tunTOS     = packet.MustField("tun_tos")
-	tunTTL     = packet.MustField("tun_ttl")
-	tunFlags   = packet.MustField("tun_flags")
-	tunGBPID   = packet.MustField("tun_gbp_id")
-	tunGBPFlag = packet.MustField("tun_gbp_flags")
+	tunID      = &packet.TunID
+	tunSrc     = &packet.TunSrc
+	tunDst     = &packet.TunDst
+	tunIPv6Src = &packet.TunIPv6Src
+	tunIPv6Dst = &packet.TunIPv6Dst
+	tunTOS     = &packet.TunTOS
+	tunTTL     = &packet.TunTTL
+	tunFlags   = &packet.TunFlags
+	tunGBPID   = &packet.TunGBPID
+	tunGBPFlag = &packet.TunGBPFlags
 
-	ethSrc  = packet.MustField("eth_src")
-	ethDst  = packet.MustField("eth_dst")
-	ethType = packet.MustField("eth_type")
-	outer   = packet.MustField("vlan_tci")
-	inner   = packet.MustField("vlan_tci1")
+	ethSrc  = &packet.EthSrc
+	ethDst  = &packet.EthDst
+	ethType = &packet.EthType
+	outer   = &packet.VLANTCI
+	inner   = &packet.VLANTCI1
 
-	mplsLabel = packet.MustField("mpls_label")
-	mplsTC    = packet.MustField("mpls_tc")
-	mplsBOS   = packet.MustField("mpls_bos")
-	mplsTTL   = packet.MustField("mpls_ttl")
-	mplsLSE1  = packet.MustField("mpls_lse1")
-	mplsLSE2  = packet.MustField("mpls_lse2")
+	mplsLabel = &packet.MPLSLabel
+	mplsTC    = &packet.MPLSTC
+	mplsBOS   = &packet.MPLSBOS
+	mplsTTL   = &packet.MPLSTTL
+	mplsLSE1  = &packet.MPLSLSE1
+	mplsLSE2  = &packet.MPLSLSE2
 
-	ipSrc     = packet.MustField("ip_src")
-	ipDst     = packet.MustField("ip_dst")
-	ipv6Src   = packet.MustField("ipv6_src")
-	ipv6Dst   = packet.MustField("ipv6_dst")
-	ipv6Label = packet.MustField("ipv6_label")
-	nwProto   = packet.MustField("nw_proto")
-	nwTOS     = packet.MustField("nw_tos")
-	nwECN     = packet.MustField("nw_ecn")
-	nwTTL     = packet.MustField("nw_ttl")
-	nwFrag    = packet.MustField("ip_frag")
-	arpOp     = packet.MustField("arp_op")
-	arpSHA    = packet.MustField("arp_sha")
-	arpTHA    = packet.MustField("arp_tha")
-	tpSrc     = packet.MustField("tcp_src")
-	tpDst     = packet.MustField("tcp_dst")
-	tcpFlags  = packet.MustField("tcp_flags")
-	icmpType  = packet.MustField("icmp_type")
-	icmpCode  = packet.MustField("icmp_code")
-	ndTarget  = packet.MustField("nd_target")
+	ipSrc     = &packet.IPSrc
+	ipDst     = &packet.IPDst
+	ipv6Src   = &packet.IPv6Src
+	ipv6Dst   = &packet.IPv6Dst
+	ipv6Label = &packet.IPv6Label
+	nwProto   = &packet.NWProto
+	nwTOS     = &packet.NWTOS
+	nwECN     = &packet.NWECN
+	nwTTL     = &packet.NWTTL
+	nwFrag    = &packet.IPFrag
+	arpOp     = &packet.ARPOp
+	arpSHA    = &packet.ARPSHA
+	arpTHA    = &packet.ARPTHA
+	tpSrc     = &packet.TCPSrc
+	tpDst     = &packet.TCPDst
+	tcpFlags  = &packet.TCPFlags
+	icmpType  = &packet.ICMPType
+	icmpCode  = &packet.ICMPCode
+	ndTarget  = &packet.NDTarget
 )
 
 // A frame is a packet with what OpenFlow has no field for.

@@ -421,7 +421,7 @@ func installedBits(t *testing.T, key openflow.Attrs) map[string]packet.Value {
 			return
 		case "arp op": // of which Open vSwitch has eight bits
 			if !number(0xff).IsZero() {
-				put("arp_op", packet.MustField("arp_op").Mask())
+				put("arp_op", packet.ARPOp.Mask())
 			}
 			return
 		case "vlan vid":

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
@@ -63,7 +64,7 @@ func (x *translation) megaflow(start *packet.Flow) string {
 			w.add(ethType)
 		}
 	}
-	_, proto := kinds[kind]
+	_, proto := kinds.Get()[kind]
 	for _, f := range headers {
 		switch {
 		case f == nwProto && proto:
@@ -135,7 +136,9 @@ func (w *megaflowWriter) always(f *packet.Field) {
 }
 
 // kinds are the keywords that say the IP protocol, too.
-var kinds = map[string]bool{"tcp": true, "tcp6": true, "udp": true, "udp6": true, "sctp": true, "sctp6": true, "icmp": true, "icmp6": true}
+var kinds = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{"tcp": true, "tcp6": true, "udp": true, "udp6": true, "sctp": true, "sctp6": true, "icmp": true, "icmp6": true}
+}}
 
 // kind returns the keyword for what was examined; "" if there is none.
 func (w *megaflowWriter) kind() string {
@@ -166,26 +169,18 @@ func (w *megaflowWriter) vlan(f *packet.Field, ending string) {
 }
 
 var (
-	nshContext    = fields("nsh_c1", "nsh_c2", "nsh_c3", "nsh_c4")
-	nshType       = packet.MustField("nsh_mdtype")
-	ctTuple       = fields("ct_nw_src", "ct_nw_dst", "ct_ipv6_src", "ct_ipv6_dst", "ct_nw_proto", "ct_tp_src", "ct_tp_dst")
-	tunnelHeaders = fields("tun_id", "tun_src", "tun_dst", "tun_ipv6_src", "tun_ipv6_dst", "tun_gbp_id", "tun_gbp_flags", "tun_tos", "tun_ttl",
-		"tun_erspan_ver", "tun_erspan_idx", "tun_erspan_dir", "tun_erspan_hwid", "tun_gtpu_flags", "tun_gtpu_msgtype", "tun_flags")
+	nshContext    = []*packet.Field{&packet.NSHC1, &packet.NSHC2, &packet.NSHC3, &packet.NSHC4}
+	nshType       = &packet.NSHMDType
+	ctTuple       = []*packet.Field{&packet.CTNWSrc, &packet.CTNWDst, &packet.CTIPv6Src, &packet.CTIPv6Dst, &packet.CTNWProto, &packet.CTTPSrc, &packet.CTTPDst}
+	tunnelHeaders = []*packet.Field{&packet.TunID, &packet.TunSrc, &packet.TunDst, &packet.TunIPv6Src, &packet.TunIPv6Dst, &packet.TunGBPID, &packet.TunGBPFlags, &packet.TunTOS, &packet.TunTTL,
+		&packet.TunErspanVer, &packet.TunErspanIdx, &packet.TunErspanDir, &packet.TunErspanHWID, &packet.TunGTPUFlags, &packet.TunGTPUMsgType, &packet.TunFlags}
 )
 
 // headers are the packet fields that a megaflow may match, in print order.
-var headers = fields("arp_spa", "arp_tpa", "ip_src", "ip_dst", "ipv6_src", "ipv6_dst", "ipv6_label", "arp_op", "arp_sha", "arp_tha",
-	"nw_proto", "nw_tos", "nw_ecn", "nw_ttl", "mpls_label", "mpls_tc", "mpls_ttl", "mpls_bos", "mpls_lse1", "mpls_lse2", "ip_frag",
-	"nsh_flags", "nsh_ttl", "nsh_mdtype", "nsh_np", "nsh_spi", "nsh_si", "nsh_c1", "nsh_c2", "nsh_c3", "nsh_c4",
-	"icmp_type", "icmp_code", "icmpv6_type", "icmpv6_code", "nd_target", "nd_sll", "nd_tll", "tcp_src", "tcp_dst", "tcp_flags")
-
-func fields(names ...string) []*packet.Field {
-	list := make([]*packet.Field, len(names))
-	for i, name := range names {
-		list[i] = packet.MustField(name)
-	}
-	return list
-}
+var headers = []*packet.Field{&packet.ARPSPA, &packet.ARPTPA, &packet.IPSrc, &packet.IPDst, &packet.IPv6Src, &packet.IPv6Dst, &packet.IPv6Label, &packet.ARPOp, &packet.ARPSHA, &packet.ARPTHA,
+	&packet.NWProto, &packet.NWTOS, &packet.NWECN, &packet.NWTTL, &packet.MPLSLabel, &packet.MPLSTC, &packet.MPLSTTL, &packet.MPLSBOS, &packet.MPLSLSE1, &packet.MPLSLSE2, &packet.IPFrag,
+	&packet.NSHFlags, &packet.NSHTTL, &packet.NSHMDType, &packet.NSHNP, &packet.NSHSPI, &packet.NSHSI, &packet.NSHC1, &packet.NSHC2, &packet.NSHC3, &packet.NSHC4,
+	&packet.ICMPType, &packet.ICMPCode, &packet.ICMPv6Type, &packet.ICMPv6Code, &packet.NDTarget, &packet.NDSLL, &packet.NDTLL, &packet.TCPSrc, &packet.TCPDst, &packet.TCPFlags}
 
 // received marks what is examined of every packet.
 func (x *translation) received() {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 )
 
@@ -18,12 +19,14 @@ const attrHeader = 4
 const mostParsed = 1024
 
 // valueSizes are the bytes of values that are not 4, by the names of actions and of what is in them.
-var valueSizes = map[string]int{
-	"pop_vlan": 0, "pop_eth": 0, "pop_nsh": 0, "ct_clear": 0, "hash": 8, "push_mpls": 8, "add_mpls": 8, "push_eth": 12, "push_nsh": 36, "userspace": 60,
-	"eth": 12, "ipv4": 12, "ipv6": 40, "icmp": 2, "icmpv6": 2, "arp": 24, "nd": 28, "nd_ext": 8, "nsh": 36,
-	"tun_id": 8, "ipv6_src": 16, "ipv6_dst": 16, "vxlan": 8, "erspan": 12, "df": 0, "csum": 0, "oam": 0, "key": -attrHeader,
-	"commit": 0, "force_commit": 0, "mark": 8, "label": 32, "persistent": 0, "random": 0,
-}
+var valueSizes = lazy.Value[map[string]int]{Make: func() map[string]int {
+	return map[string]int{
+		"pop_vlan": 0, "pop_eth": 0, "pop_nsh": 0, "ct_clear": 0, "hash": 8, "push_mpls": 8, "add_mpls": 8, "push_eth": 12, "push_nsh": 36, "userspace": 60,
+		"eth": 12, "ipv4": 12, "ipv6": 40, "icmp": 2, "icmpv6": 2, "arp": 24, "nd": 28, "nd_ext": 8, "nsh": 36,
+		"tun_id": 8, "ipv6_src": 16, "ipv6_dst": 16, "vxlan": 8, "erspan": 12, "df": 0, "csum": 0, "oam": 0, "key": -attrHeader,
+		"commit": 0, "force_commit": 0, "mark": 8, "label": 32, "persistent": 0, "random": 0,
+	}
+}}
 
 // mostOf returns a bound for the size of a datapath action, which costs less than the size.
 func mostOf(action string) int { return 16 + 8*len(action) }
@@ -81,7 +84,7 @@ func sizeOf(a openflow.Attr) int {
 	if name == "" {
 		name = a.Value
 	}
-	n, known := valueSizes[name]
+	n, known := valueSizes.Get()[name]
 	if !known {
 		n = 4
 	}

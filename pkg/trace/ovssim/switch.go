@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
 	"github.com/ovnctl/ovnctl/pkg/packet"
@@ -533,7 +534,7 @@ func tunnelTerms(attrs openflow.Attrs) []string {
 			continue
 		}
 		for _, f := range a.List {
-			if name := tunnelFields[a.Name+" "+f.Name]; name != "" {
+			if name := tunnelFields.Get()[a.Name+" "+f.Name]; name != "" {
 				terms = append(terms, name+"="+f.Value)
 			}
 		}
@@ -542,6 +543,8 @@ func tunnelTerms(attrs openflow.Attrs) []string {
 }
 
 // tunnelFields maps the fields by which tnl/ports/show identifies packets.
-var tunnelFields = map[string]string{
-	"eth dst": "dl_dst", "ipv4 dst": "nw_dst", "ipv4 proto": "nw_proto", "ipv6 dst": "ipv6_dst", "ipv6 proto": "nw_proto", "udp dst": "udp_dst",
-}
+var tunnelFields = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"eth dst": "dl_dst", "ipv4 dst": "nw_dst", "ipv4 proto": "nw_proto", "ipv6 dst": "ipv6_dst", "ipv6 proto": "nw_proto", "udp dst": "udp_dst",
+	}
+}}

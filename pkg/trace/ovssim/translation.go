@@ -6,8 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"sync"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
@@ -336,9 +336,8 @@ func (x *translation) swapTuple() {
 }
 
 var (
-	tuplePorts = [][2]*packet.Field{{nwProto, ctProto}, {tpSrc, packet.MustField("ct_tp_src")}, {tpDst, packet.MustField("ct_tp_dst")}}
-	tuple4     = append([][2]*packet.Field{{ipSrc, packet.MustField("ct_nw_src")}, {ipDst, packet.MustField("ct_nw_dst")}}, tuplePorts...)
-	tuple6     = append([][2]*packet.Field{{ipv6Src, packet.MustField("ct_ipv6_src")}, {ipv6Dst, packet.MustField("ct_ipv6_dst")}}, tuplePorts...)
+	tuple4 = [][2]*packet.Field{{ipSrc, &packet.CTNWSrc}, {ipDst, &packet.CTNWDst}, {nwProto, ctProto}, {tpSrc, &packet.CTTPSrc}, {tpDst, &packet.CTTPDst}}
+	tuple6 = [][2]*packet.Field{{ipv6Src, &packet.CTIPv6Src}, {ipv6Dst, &packet.CTIPv6Dst}, {nwProto, ctProto}, {tpSrc, &packet.CTTPSrc}, {tpDst, &packet.CTTPDst}}
 )
 
 // freeze leaves the rest to a recirculation.
@@ -386,7 +385,7 @@ func (x *translation) frozen(table int) string {
 	var words [32]uint64
 	var room [512]byte
 	b := append(append(room[:0], x.bridge.name...), 0, byte(table), bit(x.tracked), bit(x.wasMPLS), bit(x.pause != nil))
-	for _, w := range frozenFields().AppendValues(words[:0], &x.packet.Flow) {
+	for _, w := range frozenFields.Get().AppendValues(words[:0], &x.packet.Flow) {
 		b = binary.BigEndian.AppendUint64(b, w)
 	}
 	for _, s := range x.stack {
@@ -413,7 +412,7 @@ func bit(b bool) byte {
 }
 
 // frozenFields are the fields that a recirculation keeps.
-var frozenFields = sync.OnceValue(func() packet.Pattern {
+var frozenFields = lazy.Value[packet.Pattern]{Make: func() packet.Pattern {
 	var mask packet.Flow
 	list := []*packet.Field{metadata, inPort, tunID, tunSrc, tunDst, tunIPv6Src, tunIPv6Dst, tunTOS, tunTTL, tunFlags, tunGBPID, tunGBPFlag}
 	for i := range 32 {
@@ -423,7 +422,7 @@ var frozenFields = sync.OnceValue(func() packet.Pattern {
 		mask.Set(f, f.Mask())
 	}
 	return packet.NewPattern(&mask)
-})
+}}
 
 // isolated runs f and restores what a copy of the packet may change.
 func (x *translation) isolated(f func()) {

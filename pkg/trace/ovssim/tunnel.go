@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/vswitch"
@@ -38,16 +39,18 @@ type tunnel struct {
 }
 
 // tunnelKinds are the interface types that are tunnels, with their numbers in the datapath and UDP.
-var tunnelKinds = map[string]struct{ datapath, port int }{
-	"geneve": {5, 6081}, "vxlan": {4, 4789}, "gre": {3, 0}, "ip6gre": {3, 0}, "stt": {0, 7471}, "erspan": {107, 0}, "gtpu": {110, 2152}, "bareudp": {0, 6635},
-}
+var tunnelKinds = lazy.Value[map[string]struct{ datapath, port int }]{Make: func() map[string]struct{ datapath, port int } {
+	return map[string]struct{ datapath, port int }{
+		"geneve": {5, 6081}, "vxlan": {4, 4789}, "gre": {3, 0}, "ip6gre": {3, 0}, "stt": {0, 7471}, "erspan": {107, 0}, "gtpu": {110, 2152}, "bareudp": {0, 6635},
+	}
+}}
 
 // tunnelNumbers6 are the numbers in the datapath of tunnels over IPv6 that have others over IPv4.
-var tunnelNumbers6 = map[int]int{3: 109, 107: 108}
+var tunnelNumbers6 = lazy.Value[map[int]int]{Make: func() map[int]int { return map[int]int{3: 109, 107: 108} }}
 
 // newTunnel returns an interface's tunnel; nil if it is none.
 func newTunnel(i *vswitch.Interface) *tunnel {
-	kind, ok := tunnelKinds[i.Type]
+	kind, ok := tunnelKinds.Get()[i.Type]
 	if !ok {
 		return nil
 	}
@@ -380,7 +383,7 @@ func (t *tunnel) erspanHeader() string {
 func (x *translation) header(p, out *port, mac string, from netip.Addr) (string, bool) {
 	t, q := p.tunnel, &x.packet
 	to := q.destinationLike(from)
-	kind := tunnelKinds[t.kind]
+	kind := tunnelKinds.Get()[t.kind]
 	if kind.datapath == 0 {
 		return "", false
 	}
@@ -388,7 +391,7 @@ func (x *translation) header(p, out *port, mac string, from netip.Addr) (string,
 	number := kind.datapath
 	if to.Is6() {
 		size, ethType = 14+40, packet.EthIPv6
-		number = cmp.Or(tunnelNumbers6[number], number)
+		number = cmp.Or(tunnelNumbers6.Get()[number], number)
 	}
 	protocol := packet.ProtoUDP
 	if kind.port == 0 {
@@ -436,7 +439,7 @@ func (x *translation) header(p, out *port, mac string, from netip.Addr) (string,
 		size += 16
 		flags := uint64(0x8000000)
 		if t.anyProtocol {
-			next, ok := vxlanProtocols[q.number(packetType)]
+			next, ok := vxlanProtocols.Get()[q.number(packetType)]
 			if !ok {
 				return "", false
 			}
@@ -464,7 +467,9 @@ func (x *translation) header(p, out *port, mac string, from netip.Addr) (string,
 }
 
 // vxlanProtocols are the packet types that VXLAN carries with its generic protocol extension, with its numbers for them.
-var vxlanProtocols = map[uint64]uint64{typeEthernet: 3, etherTypes | packet.EthIPv4: 1, etherTypes | packet.EthIPv6: 2, typeNSH: 4}
+var vxlanProtocols = lazy.Value[map[uint64]uint64]{Make: func() map[uint64]uint64 {
+	return map[uint64]uint64{typeEthernet: 3, etherTypes | packet.EthIPv4: 1, etherTypes | packet.EthIPv6: 2, typeNSH: 4}
+}}
 
 // critical reports whether a receiver that does not know an option must drop the packet.
 func (p *frame) critical(tlvs []openflow.TLV) bool {

@@ -213,7 +213,7 @@ func spell(list openflow.Actions) {
 			list[i] = openflow.PopVLAN{}
 		case openflow.Modify:
 			if a.Name == "mod_nw_tos" {
-				list[i] = openflow.SetField{Field: packet.MustField("ip_dscp"), Value: packet.Uint(a.Value.Lo >> 2), Mask: packet.Uint(0x3f)}
+				list[i] = openflow.SetField{Field: &packet.IPDSCP, Value: packet.Uint(a.Value.Lo >> 2), Mask: packet.Uint(0x3f)}
 				continue
 			}
 		}

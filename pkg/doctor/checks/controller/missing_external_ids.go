@@ -6,6 +6,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 )
 
 var MissingExternalIDs = &doctor.Check{
@@ -28,12 +29,14 @@ reports which one is missing.`,
 }
 
 // symptoms are ovn-controller's messages for a missing key.
-var symptoms = map[string]string{
-	"system-id":      "ovn-controller warns once that 'system-id' in Open_vSwitch database is missing",
-	"ovn-remote":     "ovn-controller's connection-status is not connected, and it logs nothing",
-	"ovn-encap-type": "ovn-controller logs it at level INFO only, and its connection-status is connected",
-	"ovn-encap-ip":   "ovn-controller logs it at level INFO only, and its connection-status is connected",
-}
+var symptoms = lazy.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"system-id":      "ovn-controller warns once that 'system-id' in Open_vSwitch database is missing",
+		"ovn-remote":     "ovn-controller's connection-status is not connected, and it logs nothing",
+		"ovn-encap-type": "ovn-controller logs it at level INFO only, and its connection-status is connected",
+		"ovn-encap-ip":   "ovn-controller logs it at level INFO only, and its connection-status is connected",
+	}
+}}
 
 func missingKey(p *doctor.Pass, c *doctor.Chassis, key string) doctor.Finding {
 	f := doctor.Finding{
@@ -41,7 +44,7 @@ func missingKey(p *doctor.Pass, c *doctor.Chassis, key string) doctor.Finding {
 		Reason:   "no-" + key,
 		Title:    fmt.Sprintf("%s has no %s", c.Name, key),
 		Evidence: []doctor.Evidence{{Source: doctor.Setting("external_ids").On(c.Name), Says: "no " + key}},
-		Cause:    "the key was removed, or not written after the database was created again; " + symptoms[key],
+		Cause:    "the key was removed, or not written after the database was created again; " + symptoms.Get()[key],
 		Effect:   "ovn-controller neither registers the node nor follows the Southbound: ports bound here stay as they were, nothing new works",
 	}
 	if host := c.OVS.ID("hostname"); host != "" && host != c.Name {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -70,7 +71,7 @@ func (t tunnel) since(second []tunnel) traffic {
 }
 
 // udpPorts are those that tunnels use unless told otherwise.
-var udpPorts = map[string]string{"geneve": "6081", "vxlan": "4789"}
+var udpPorts = lazy.Value[map[string]string]{Make: func() map[string]string { return map[string]string{"geneve": "6081", "vxlan": "4789"} }}
 
 // readTunnels lists a host's tunnels, at most the given number, if its ovs-vswitchd updates their counters.
 func readTunnels(h *snapshot.Host, most int) ([]tunnel, error) {
@@ -97,12 +98,12 @@ func tunnelsOf(h *snapshot.Host, most int) ([]tunnel, error) {
 		if len(list) == most {
 			break
 		}
-		if udpPorts[i.Type] == "" || remote == "" || remote == "flow" {
+		if udpPorts.Get()[i.Type] == "" || remote == "" || remote == "flow" {
 			continue
 		}
 		t := tunnel{name: i.Name, kind: i.Type, remote: remote, chassis: peers[i.Name], port: i.Options["dst_port"]}
 		if t.port == "" {
-			t.port = udpPorts[i.Type]
+			t.port = udpPorts.Get()[i.Type]
 		}
 		t.traffic = traffic{i.Statistics["tx_packets"], i.Statistics["rx_packets"]}
 		list = append(list, t)

@@ -12,6 +12,7 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/doctor"
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
+	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 )
@@ -50,7 +51,9 @@ type underlay struct {
 // podMTU returns the largest MTU that a pod may have.
 func (u underlay) podMTU() int { return u.mtu - u.overhead }
 
-var overheads = map[string][2]int{"geneve": {58, 78}, "vxlan": {50, 70}, "stt": {58, 78}}
+var overheads = lazy.Value[map[string][2]int]{Make: func() map[string][2]int {
+	return map[string][2]int{"geneve": {58, 78}, "vxlan": {50, 70}, "stt": {58, 78}}
+}}
 
 // underlayOf returns the underlay of a node's tunnels; nil if it has no peers.
 func underlayOf(c *doctor.Chassis, n *node.Network, south *snapshot.Southbound) *underlay {
@@ -64,7 +67,7 @@ func underlayOf(c *doctor.Chassis, n *node.Network, south *snapshot.Southbound) 
 		}
 		for _, e := range peer.encaps {
 			ip, err := netip.ParseAddr(e.IP)
-			size, known := overheads[e.Type]
+			size, known := overheads.Get()[e.Type]
 			if err != nil || !known || !slices.Contains(mine, e.Type) {
 				continue
 			}
