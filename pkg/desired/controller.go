@@ -106,18 +106,15 @@ var (
 	verdicts = lazy.Value[map[string]byte]{Make: func() map[string]byte { return map[string]byte{"allow": 0, "drop": 1, "reject": 2, "pass": 3} }}
 )
 
+// A learning is an action that has ovn-controller learn something.
+type learning struct {
+	op   uint32
+	args []string
+}
+
 // learns are the actions that have ovn-controller learn something, with where it expects their arguments.
-var learns = lazy.Value[map[string]struct {
-	op   uint32
-	args []string
-}]{Make: func() map[string]struct {
-	op   uint32
-	args []string
-} {
-	return map[string]struct {
-		op   uint32
-		args []string
-	}{
+var learns = lazy.Value[map[string]learning]{Make: func() map[string]learning {
+	return map[string]learning{
 		"put_arp": {opPutARP, []string{"reg14", "reg0", "eth_src"}}, "put_nd": {opPutND, []string{"reg14", "xxreg0", "eth_src"}},
 		"put_fdb": {opPutFDB, []string{"reg14", "eth_src"}}, "handle_svc_check": {opHealthCheck, []string{"reg14"}},
 	}

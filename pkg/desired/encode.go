@@ -258,21 +258,16 @@ var lookups = lazy.Value[map[string]lookup]{Make: func() map[string]lookup {
 	}
 }}
 
+// An original is a function whose result a helper table leaves in a register.
+type original struct {
+	table release.PhysicalTable
+	bits  int
+	old   string // the register before it was one for almost all
+}
+
 // originals are functions whose result a helper table leaves in a register.
-var originals = lazy.Value[map[string]struct {
-	table release.PhysicalTable
-	bits  int
-	old   string // the register before it was one for almost all
-}]{Make: func() map[string]struct {
-	table release.PhysicalTable
-	bits  int
-	old   string // the register before it was one for almost all
-} {
-	return map[string]struct {
-		table release.PhysicalTable
-		bits  int
-		old   string // the register before it was one for almost all
-	}{
+var originals = lazy.Value[map[string]original]{Make: func() map[string]original {
+	return map[string]original{
 		"ct_nw_dst":     {release.CtOrigNW, 32, "reg1"},
 		"ct_ip6_dst":    {release.CtOrigIP6, 128, "xxreg1"},
 		"ct_tp_dst":     {release.CtOrigTP, 16, "reg2"},

@@ -34,25 +34,18 @@ var units = lazy.Value[map[string][]string]{Make: func() map[string][]string {
 	}
 }}
 
+// A starter is a start script for a daemon.
+type starter struct {
+	script string
+	args   []string
+	files  []string
+	names  []string
+}
+
 // starters are the packages' start scripts for the daemons, and the files and variables of their options; ovs-ctl(8),
 // ovn-ctl(8).
-var starters = lazy.Value[map[string]struct {
-	script string
-	args   []string
-	files  []string
-	names  []string
-}]{Make: func() map[string]struct {
-	script string
-	args   []string
-	files  []string
-	names  []string
-} {
-	return map[string]struct {
-		script string
-		args   []string
-		files  []string
-		names  []string
-	}{
+var starters = lazy.Value[map[string]starter]{Make: func() map[string]starter {
+	return map[string]starter{
 		"ovsdb-server": {
 			"/usr/share/openvswitch/scripts/ovs-ctl", []string{"--no-ovs-vswitchd", "--no-monitor", "--system-id=random", "--no-record-hostname", "start"},
 			[]string{"/etc/default/openvswitch-switch", "/etc/sysconfig/openvswitch"}, []string{"OVS_CTL_OPTS", "OPTIONS"},

@@ -49,19 +49,16 @@ func (a attrs) text(t uint16) string { return strings.TrimRight(string(a[t]), "\
 
 var native = binary.NativeEndian
 
+// A setting is the place of one in the lists of its address family.
+type setting struct {
+	family uint16
+	index  int
+}
+
 // devconf is where a link's message holds the settings of sysctlKeys: by the
 // numbers of linux/ip.h less one, and of linux/ipv6.h.
-var devconf = lazy.Value[map[string]struct {
-	family uint16
-	index  int
-}]{Make: func() map[string]struct {
-	family uint16
-	index  int
-} {
-	return map[string]struct {
-		family uint16
-		index  int
-	}{
+var devconf = lazy.Value[map[string]setting]{Make: func() map[string]setting {
+	return map[string]setting{
 		"net/ipv4/conf/*/forwarding":     {unix.AF_INET, 0},
 		"net/ipv4/conf/*/proxy_arp":      {unix.AF_INET, 2},
 		"net/ipv4/conf/*/rp_filter":      {unix.AF_INET, 7},

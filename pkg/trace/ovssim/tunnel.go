@@ -38,9 +38,12 @@ type tunnel struct {
 	port        uint16
 }
 
+// tunnelNumbers are those of a kind of tunnel: of its ports in the datapath, and its port of UDP.
+type tunnelNumbers struct{ datapath, port int }
+
 // tunnelKinds are the interface types that are tunnels, with their numbers in the datapath and UDP.
-var tunnelKinds = lazy.Value[map[string]struct{ datapath, port int }]{Make: func() map[string]struct{ datapath, port int } {
-	return map[string]struct{ datapath, port int }{
+var tunnelKinds = lazy.Value[map[string]tunnelNumbers]{Make: func() map[string]tunnelNumbers {
+	return map[string]tunnelNumbers{
 		"geneve": {5, 6081}, "vxlan": {4, 4789}, "gre": {3, 0}, "ip6gre": {3, 0}, "stt": {0, 7471}, "erspan": {107, 0}, "gtpu": {110, 2152}, "bareudp": {0, 6635},
 	}
 }}
