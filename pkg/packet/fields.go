@@ -1,6 +1,6 @@
 package packet
 
-// The fields outside numbered series, by their names in ovs-fields(7).
+// The fields outside numbered series, by their names in ovs-fields(7). Each is used by its address, as &InPort, and never changed.
 var (
 	ConjID   = Field{Name: "conj_id", NXM: "NXM_NX_CONJ_ID", Bits: 32, ReadOnly: true, place: place{atConj, 4, 0}}
 	RecircID = Field{Name: "recirc_id", NXM: "NXM_NX_RECIRC_ID", Bits: 32, Format: Hex, ReadOnly: true, place: place{atRecirc, 4, 0}}
@@ -113,6 +113,7 @@ var (
 	NDOptionsType = Field{Name: "nd_options_type", NXM: "ERICOXM_OF_ICMPV6_ND_OPTIONS_TYPE", Bits: 8, Needs: NeedsND, place: place{atNDOpt, 1, 0}}
 )
 
+// fixedFields are all of these.
 var fixedFields = [...]*Field{
 	&ConjID, &RecircID, &DPHash, &TunID, &TunSrc, &TunDst, &TunIPv6Src, &TunIPv6Dst, &TunGBPID, &TunGBPFlags,
 	&TunErspanVer, &TunErspanIdx, &TunErspanDir, &TunErspanHWID, &TunGTPUFlags, &TunGTPUMsgType, &TunFlags,
