@@ -82,7 +82,7 @@ func (l *local) Control(ctx context.Context, daemon, command string, args ...str
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
-	if !light.Get()[command] {
+	if !light(command) {
 		leave, err := l.busy.enter(ctx, daemon)
 		if err != nil {
 			return "", fmt.Errorf("%s: %s: another command is still under way: %w", daemon, command, err)
@@ -242,15 +242,17 @@ func runTo(ctx context.Context, out io.Writer, name string, args ...string) erro
 	return nil
 }
 
-// light are the control commands that a daemon serves at once, whatever it holds: a dump in the daemon's queue
-// delays them in any case. The trace of a packet is one: it takes less than a millisecond.
-var light = lazy.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{
-		"ofproto/trace": true, "ofproto/trace-packet-out": true, "dpif/show": true, "dpif/show-dp-features": true,
-		"version": true, "coverage/show": true, "upcall/show": true, "dpctl/show": true, "fdb/stats-show": true,
-		"dpctl/ct-get-nconns": true, "dpctl/ct-get-maxconns": true, "dpctl/ct-get-limits": true, "connection-status": true,
+// light reports whether a daemon serves a control command at once, whatever it holds: a dump in the daemon's queue
+// delays it in any case. The trace of a packet is one: it takes less than a millisecond.
+func light(command string) bool {
+	switch command {
+	case "ofproto/trace", "ofproto/trace-packet-out", "dpif/show", "dpif/show-dp-features",
+		"version", "coverage/show", "upcall/show", "dpctl/show", "fdb/stats-show",
+		"dpctl/ct-get-nconns", "dpctl/ct-get-maxconns", "dpctl/ct-get-limits", "connection-status":
+		return true
 	}
-}}
+	return false
+}
 
 // gates allows each daemon one heavy request at a time: daemons serve them in their main thread and cannot be
 // interrupted.

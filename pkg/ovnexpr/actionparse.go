@@ -91,35 +91,62 @@ var functions = lazy.Value[map[string]signature]{Make: func() map[string]signatu
 	}
 }}
 
-// special are the other actions without a result. Each reads what follows its name.
-var special lazy.Value[map[string]func(l *lexer, name string, at Span) Action]
-
-// assigned are the other functions with a result. Each reads what follows its name and parenthesis.
-var assigned lazy.Value[map[string]func(l *lexer, to Field, name string, at Span) Action]
-
-// Some of them need these tables.
-func init() { special.Make, assigned.Make = specialActions, assignedActions }
-
-func specialActions() map[string]func(l *lexer, name string, at Span) Action {
-	return map[string]func(l *lexer, name string, at Span) Action{
-		"next": (*lexer).nextAction, "push": (*lexer).stack, "pop": (*lexer).stack, "ip.ttl": (*lexer).decTTL,
-		"ct_next": (*lexer).ctNext, "ct_commit": (*lexer).ctCommit,
-		"ct_commit_to_zone": (*lexer).ctCommitTo, "ct_commit_nat": (*lexer).ctCommitTo,
-		"ct_dnat": (*lexer).ctNAT, "ct_snat": (*lexer).ctNAT,
-		"ct_dnat_in_czone": (*lexer).ctNAT, "ct_snat_in_czone": (*lexer).ctNAT,
-		"ct_lb": (*lexer).ctLB, "ct_lb_mark": (*lexer).ctLB, "ct_lb_mark_local": (*lexer).ctLB,
-		"set_queue": (*lexer).setQueue, "set_meter": (*lexer).setMeter, "log": (*lexer).log, "sample": (*lexer).sample,
-		"fwd_group": (*lexer).forwardGroup, "commit_ecmp_nh": (*lexer).commitECMP, "commit_lb_aff": (*lexer).commitAffinity,
-		"trigger_event": (*lexer).triggerEvent, "bind_vport": (*lexer).bindVirtual, "mirror": (*lexer).mirror,
+// special returns how to read what follows the name of one of the other actions without a result; nil if it is none of those.
+func special(name string) func(l *lexer, name string, at Span) Action {
+	switch name {
+	case "next":
+		return (*lexer).nextAction
+	case "push", "pop":
+		return (*lexer).stack
+	case "ip.ttl":
+		return (*lexer).decTTL
+	case "ct_next":
+		return (*lexer).ctNext
+	case "ct_commit":
+		return (*lexer).ctCommit
+	case "ct_commit_to_zone", "ct_commit_nat":
+		return (*lexer).ctCommitTo
+	case "ct_dnat", "ct_snat", "ct_dnat_in_czone", "ct_snat_in_czone":
+		return (*lexer).ctNAT
+	case "ct_lb", "ct_lb_mark", "ct_lb_mark_local":
+		return (*lexer).ctLB
+	case "set_queue":
+		return (*lexer).setQueue
+	case "set_meter":
+		return (*lexer).setMeter
+	case "log":
+		return (*lexer).log
+	case "sample":
+		return (*lexer).sample
+	case "fwd_group":
+		return (*lexer).forwardGroup
+	case "commit_ecmp_nh":
+		return (*lexer).commitECMP
+	case "commit_lb_aff":
+		return (*lexer).commitAffinity
+	case "trigger_event":
+		return (*lexer).triggerEvent
+	case "bind_vport":
+		return (*lexer).bindVirtual
+	case "mirror":
+		return (*lexer).mirror
 	}
+	return nil
 }
 
-func assignedActions() map[string]func(l *lexer, to Field, name string, at Span) Action {
-	return map[string]func(l *lexer, to Field, name string, at Span) Action{
-		"select": (*lexer).selectAction, "check_pkt_larger": (*lexer).checkPacketLarger,
-		"put_dhcp_opts": (*lexer).putOptions, "put_dhcpv6_opts": (*lexer).putOptions, "put_nd_ra_opts": (*lexer).putOptions,
-		"dhcp_relay_req_chk": (*lexer).dhcpRelay, "dhcp_relay_resp_chk": (*lexer).dhcpRelay,
+// assigned returns how to read what follows the name and parenthesis of one of the other functions with a result; nil if it is none of those.
+func assigned(name string) func(l *lexer, to Field, name string, at Span) Action {
+	switch name {
+	case "select":
+		return (*lexer).selectAction
+	case "check_pkt_larger":
+		return (*lexer).checkPacketLarger
+	case "put_dhcp_opts", "put_dhcpv6_opts", "put_nd_ra_opts":
+		return (*lexer).putOptions
+	case "dhcp_relay_req_chk", "dhcp_relay_resp_chk":
+		return (*lexer).dhcpRelay
 	}
+	return nil
 }
 
 // action reads one action and its semicolon.
@@ -149,7 +176,7 @@ func (l *lexer) statement(at Span) Action {
 	name := l.tok.text
 	_, isNested := nested.Get()[name]
 	f, isFunction := functions.Get()[name]
-	read := special.Get()[name]
+	read := special(name)
 	switch {
 	case read != nil:
 		l.next()
@@ -223,7 +250,7 @@ func (l *lexer) set(at Span) Action {
 		return &Move{to, l.field(), at}
 	}
 	f, ok := functions.Get()[name]
-	read := assigned.Get()[name]
+	read := assigned(name)
 	switch {
 	case read != nil:
 		l.next()

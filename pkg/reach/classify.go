@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
-	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/logicalflow"
 	"github.com/ovnctl/ovnctl/pkg/ovnexpr"
 	"github.com/ovnctl/ovnctl/pkg/ovsdb"
@@ -280,7 +279,7 @@ func (c *classifier) identify(k ovnexpr.Constant) (r role, ok bool) {
 		id = identity{name: k.Text}
 	case k.Kind != ovnexpr.Integer || k.Format < ovnexpr.IPv4:
 		return role{}, false
-	case k.Masked && k.Mask != packet.Ones(addressBits.Get()[k.Format]):
+	case k.Masked && k.Mask != packet.Ones(addressBits(k.Format)):
 		c.ranges[span{k.Format, k.Value.And(k.Mask), k.Mask}] = true
 		return role{}, false
 	}
@@ -288,9 +287,18 @@ func (c *classifier) identify(k ovnexpr.Constant) (r role, ok bool) {
 	return r, ok
 }
 
-var addressBits = lazy.Value[map[ovnexpr.Format]int]{Make: func() map[ovnexpr.Format]int {
-	return map[ovnexpr.Format]int{ovnexpr.IPv4: 32, ovnexpr.IPv6: 128, ovnexpr.Ethernet: 48}
-}}
+// addressBits is the width of an address; 0 of what is none.
+func addressBits(f ovnexpr.Format) int {
+	switch f {
+	case ovnexpr.IPv4:
+		return 32
+	case ovnexpr.IPv6:
+		return 128
+	case ovnexpr.Ethernet:
+		return 48
+	}
+	return 0
+}
 
 // A mention is a place in a match that names a workload.
 type mention struct {

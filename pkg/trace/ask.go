@@ -10,7 +10,6 @@ import (
 
 	"github.com/ovnctl/ovnctl/pkg/escape"
 	"github.com/ovnctl/ovnctl/pkg/journey"
-	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -43,7 +42,7 @@ func (t *tracer) ask(ctx context.Context, q Query) (*question, error) {
 	if q.Protocol == "" {
 		q.Protocol = "icmp"
 	}
-	if protocols.Get()[q.Protocol] == 0 {
+	if protocolNumber(q.Protocol) == 0 {
 		return nil, fmt.Errorf("protocol %q: expected icmp, tcp or udp", q.Protocol)
 	}
 	if err := canSend(from); err != nil {
@@ -299,17 +298,25 @@ func (p Packet) frame(srcMAC, dstMAC string) packet.Flow {
 }
 
 func (p Packet) tuple() packet.Tuple {
-	proto := protocols.Get()[p.Protocol]
+	proto := protocolNumber(p.Protocol)
 	if p.Dst.Is6() && proto == packet.ProtoICMP {
 		proto = packet.ProtoICMPv6
 	}
 	return packet.Tuple{Proto: proto, Src: p.Src, Dst: p.Dst, SrcPort: uint16(p.SourcePort), DstPort: uint16(p.Port)}
 }
 
-// protocols maps the protocols of Packet to their IPv4 numbers.
-var protocols = lazy.Value[map[string]uint8]{Make: func() map[string]uint8 {
-	return map[string]uint8{"icmp": packet.ProtoICMP, "tcp": packet.ProtoTCP, "udp": packet.ProtoUDP}
-}}
+// protocolNumber returns the IPv4 number of a protocol of Packet; 0 if it is none.
+func protocolNumber(name string) uint8 {
+	switch name {
+	case "icmp":
+		return packet.ProtoICMP
+	case "tcp":
+		return packet.ProtoTCP
+	case "udp":
+		return packet.ProtoUDP
+	}
+	return 0
+}
 
 // String returns the packet in words; see describe.
 func (p Packet) String() string { return p.tuple().String() }

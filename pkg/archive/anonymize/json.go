@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/secret"
 )
@@ -232,10 +231,14 @@ func isNumber(s string) bool {
 	return err == nil && !strings.ContainsAny(s, "xXpPnN_")
 }
 
-// named are the fields of this program's documents that hold names.
-var namedFields = lazy.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"name": true, "link": true, "netns": true, "dev": true, "master": true, "parent": true, "node": true}
-}}
+// holdsName reports whether a field of this program's documents holds a name.
+func holdsName(field string) bool {
+	switch field {
+	case "name", "link", "netns", "dev", "master", "parent", "node":
+		return true
+	}
+	return false
+}
 
 // document returns one of this program's JSON files, replaced, or a control command's request and reply.
 func (r *Redactor) document(text []byte) []byte {
@@ -249,7 +252,7 @@ func (r *Redactor) document(text []byte) []byte {
 		return r.text(nil, secret.Text(text), prose)
 	}
 	out := r.strings(nil, secret.Text(head), func(p *place, s string) string {
-		if top := p.top(); !p.isKey && top.object && namedFields.Get()[top.key] && len(p.frames) > 1 && rest == nil {
+		if top := p.top(); !p.isKey && top.object && holdsName(top.key) && len(p.frames) > 1 && rest == nil {
 			return r.as(s, names)
 		}
 		return r.as(s, prose)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/pattern"
 )
 
@@ -49,10 +48,14 @@ func (r *Redactor) bareMAC(w string) (string, bool) {
 	return w[:len(w)-12] + hex.EncodeToString(other[:]), true
 }
 
-// constants are cookies that programs write for their own flows.
-var constants = lazy.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"0": true, "deff105": true, "ffffffff": true, "ffffffffffffffff": true}
-}}
+// isConstant reports whether a cookie is one that programs write for their own flows.
+func isConstant(cookie string) bool {
+	switch cookie {
+	case "0", "deff105", "ffffffff", "ffffffffffffffff":
+		return true
+	}
+	return false
+}
 
 var named = pattern.New(`(?:cookie|obs_point_id|obs_point)[=: ]*$`)
 
@@ -76,7 +79,7 @@ func (r *Redactor) number(w string, before []byte) string {
 		return other
 	}
 	switch {
-	case named.Get().Match(before) && !constants.Get()[digits]:
+	case named.Get().Match(before) && !isConstant(digits):
 		width := 8
 		if len(digits) > 8 {
 			width = 16

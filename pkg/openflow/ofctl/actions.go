@@ -100,7 +100,7 @@ func (r *reader) action(w arg) (action, *Error) {
 	if read, ok := readers.Get()[name]; ok {
 		return a, read(r, &a)
 	}
-	if free.Get()[name] {
+	if free(name) {
 		a.write("")
 		return a, nil
 	}
@@ -119,12 +119,14 @@ func (r *reader) action(w arg) (action, *Error) {
 	return a, w.fault("unknown action %s", w.key)
 }
 
-// free are actions whose arguments are ignored, and that any packet can have.
-var free = lazy.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{
-		"pop_queue": true, "exit": true, "debug_recirc": true, "debug_slow": true, "ct_clear": true,
+// free reports whether any packet can have an action, whose arguments are ignored.
+func free(action string) bool {
+	switch action {
+	case "pop_queue", "exit", "debug_recirc", "debug_slow", "ct_clear":
+		return true
 	}
-}}
+	return false
+}
 
 // verify checks the order of actions, and what may be inside of what.
 func verify(list []action, outer string) *Error {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -46,12 +45,12 @@ func (m *match) set(t term) {
 	}
 	before := len(m.terms)
 	m.terms = slices.DeleteFunc(m.terms, func(old term) bool {
-		return old.field == t.field || ofTag.Get()[old.field.Name] && ofTag.Get()[t.field.Name]
+		return old.field == t.field || ofTag(old.field) && ofTag(t.field)
 	})
 	m.flow.SetMasked(t.field, t.value, t.field.Mask())
 	m.mask.SetMasked(t.field, t.mask, t.field.Mask())
 	switch {
-	case !ofTag.Get()[t.field.Name] || len(m.terms) == before:
+	case !ofTag(t.field) || len(m.terms) == before:
 		m.terms = append(m.terms, t)
 	case m.flow.Uint("vlan_tci")&0x1000 != 0 && m.mask.Uint("vlan_tci") == 0xffff:
 		for _, f := range []*packet.Field{&packet.DLVLAN, &packet.DLVLANPCP} {
@@ -66,10 +65,14 @@ func (m *match) set(t term) {
 // untagged is dl_vlan of packets without a tag, in OpenFlow 1.0.
 const untagged = 0xffff
 
-// ofTag are the fields that say something of the same tag.
-var ofTag = lazy.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"vlan_tci": true, "dl_vlan": true, "dl_vlan_pcp": true, "vlan_vid": true, "vlan_pcp": true}
-}}
+// ofTag reports whether a field says something of the outer tag.
+func ofTag(f *packet.Field) bool {
+	switch f.Name {
+	case "vlan_tci", "dl_vlan", "dl_vlan_pcp", "vlan_vid", "vlan_pcp":
+		return true
+	}
+	return false
+}
 
 // finish has the Ethernet type of packets whose type the match gives without Ethernet.
 func (m *match) finish() {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
 
@@ -210,15 +209,15 @@ func packetType(s string, a arg) (packet.Value, *Error) {
 	return ns.Shl(16).Or(kind), nil
 }
 
-// matched are the flags that a match can have.
-var matched = lazy.Value[map[packet.Format]uint64]{Make: func() map[packet.Format]uint64 {
-	return map[packet.Format]uint64{packet.StateNames: 0xff, packet.TCPNames: 0xfff, packet.TunnelNames: 1}
-}}
-
 // flags reads flags as "new|trk", "+new-est" or a number with its mask.
 func flags(f *packet.Field, s string, a arg) (v, mask packet.Value, err *Error) {
-	name := map[packet.Format]string{packet.StateNames: "ct_state", packet.TCPNames: "TCP", packet.TunnelNames: "tunnel"}[f.Format]
-	allowed := matched.Get()[f.Format]
+	name, allowed := "ct_state", uint64(0xff) // what a match can have
+	switch f.Format {
+	case packet.TCPNames:
+		name, allowed = "TCP", 0xfff
+	case packet.TunnelNames:
+		name, allowed = "tunnel", 1
+	}
 	unknown := func(near string) (packet.Value, packet.Value, *Error) {
 		return v, mask, a.bad("%s: unknown %s flag(s)", near, name)
 	}

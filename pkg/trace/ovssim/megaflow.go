@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/openflow"
 	"github.com/ovnctl/ovnctl/pkg/packet"
 )
@@ -64,7 +63,7 @@ func (x *translation) megaflow(start *packet.Flow) string {
 			w.add(ethType)
 		}
 	}
-	_, proto := kinds.Get()[kind]
+	proto := saysProtocol(kind)
 	for _, f := range headers {
 		switch {
 		case f == nwProto && proto:
@@ -135,10 +134,14 @@ func (w *megaflowWriter) always(f *packet.Field) {
 	w.b = f.AppendMatch(w.b, w.start.Get(f).And(m), m)
 }
 
-// kinds are the keywords that say the IP protocol, too.
-var kinds = lazy.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"tcp": true, "tcp6": true, "udp": true, "udp6": true, "sctp": true, "sctp6": true, "icmp": true, "icmp6": true}
-}}
+// saysProtocol reports whether a keyword says the IP protocol, too.
+func saysProtocol(keyword string) bool {
+	switch keyword {
+	case "tcp", "tcp6", "udp", "udp6", "sctp", "sctp6", "icmp", "icmp6":
+		return true
+	}
+	return false
+}
 
 // kind returns the keyword for what was examined; "" if there is none.
 func (w *megaflowWriter) kind() string {

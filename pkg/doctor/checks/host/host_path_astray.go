@@ -10,7 +10,6 @@ import (
 	"github.com/ovnctl/ovnctl/pkg/facts"
 	"github.com/ovnctl/ovnctl/pkg/fixes"
 	"github.com/ovnctl/ovnctl/pkg/fixes/catalog"
-	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
 	"github.com/ovnctl/ovnctl/pkg/topology"
@@ -173,7 +172,7 @@ func silentHops(p *doctor.Pass, n *doctor.Node) {
 		}
 		to := r.Dst.Addr()
 		if r.Dst.Bits() == 0 {
-			to = somewhere.Get()[to.Is6()]
+			to = somewhere(to.Is6())
 		}
 		way, err := n.Node().Route(p.Context(), node.RouteQuery{Dst: to})
 		if err != nil || way.Via != r.Via || way.Dev != r.Dev {
@@ -248,10 +247,13 @@ func otherWay(p *doctor.Pass, n *doctor.Node) {
 // mainTable is the routing table that routes are in unless they say otherwise.
 const mainTable = 254
 
-// somewhere are addresses of no network (RFC 5737, RFC 3849), by whether of IPv6: only a default route leads there.
-var somewhere = lazy.Value[map[bool]netip.Addr]{Make: func() map[bool]netip.Addr {
-	return map[bool]netip.Addr{false: netip.MustParseAddr("192.0.2.1"), true: netip.MustParseAddr("2001:db8::1")}
-}}
+// somewhere returns an address of no network (RFC 5737, RFC 3849): only a default route leads there.
+func somewhere(ipv6 bool) netip.Addr {
+	if ipv6 {
+		return netip.MustParseAddr("2001:db8::1")
+	}
+	return netip.MustParseAddr("192.0.2.1")
+}
 
 // connected reports whether an entry is for an address of a network that its link is in.
 func connected(net *node.Network, entry node.Neighbour) bool {

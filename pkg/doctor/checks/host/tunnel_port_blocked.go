@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ovnctl/ovnctl/pkg/doctor"
-	"github.com/ovnctl/ovnctl/pkg/lazy"
 	"github.com/ovnctl/ovnctl/pkg/node"
 	"github.com/ovnctl/ovnctl/pkg/pattern"
 	"github.com/ovnctl/ovnctl/pkg/snapshot"
@@ -70,8 +69,16 @@ func (t tunnel) since(second []tunnel) traffic {
 	return traffic{}
 }
 
-// udpPorts are those that tunnels use unless told otherwise.
-var udpPorts = lazy.Value[map[string]string]{Make: func() map[string]string { return map[string]string{"geneve": "6081", "vxlan": "4789"} }}
+// udpPort is the one that tunnels of a type use unless told otherwise; "" if they use none.
+func udpPort(tunnel string) string {
+	switch tunnel {
+	case "geneve":
+		return "6081"
+	case "vxlan":
+		return "4789"
+	}
+	return ""
+}
 
 // readTunnels lists a host's tunnels, at most the given number, if its ovs-vswitchd updates their counters.
 func readTunnels(h *snapshot.Host, most int) ([]tunnel, error) {
@@ -98,12 +105,12 @@ func tunnelsOf(h *snapshot.Host, most int) ([]tunnel, error) {
 		if len(list) == most {
 			break
 		}
-		if udpPorts.Get()[i.Type] == "" || remote == "" || remote == "flow" {
+		if udpPort(i.Type) == "" || remote == "" || remote == "flow" {
 			continue
 		}
 		t := tunnel{name: i.Name, kind: i.Type, remote: remote, chassis: peers[i.Name], port: i.Options["dst_port"]}
 		if t.port == "" {
-			t.port = udpPorts.Get()[i.Type]
+			t.port = udpPort(i.Type)
 		}
 		t.traffic = traffic{i.Statistics["tx_packets"], i.Statistics["rx_packets"]}
 		list = append(list, t)

@@ -50,7 +50,7 @@ func lostFrom(p *doctor.Pass, m *probe.Mesh, lost []probe.MeshTunnel, full bool)
 	f := doctor.Finding{
 		Object: doctor.NodeObject(to), Reason: "lost", Lasting: true,
 		Effect: "pods and VMs on these nodes do not reach each other",
-		Next:   "tcpdump -nei any udp port " + udpPorts.Get()[lost[0].Type] + "  # on " + to,
+		Next:   "tcpdump -nei any udp port " + udpPort(lost[0].Type) + "  # on " + to,
 	}
 	what := "packets"
 	if full {
