@@ -64,14 +64,19 @@ type Policy struct {
 
 // StaticRoute is a row of Logical_Router_Static_Route, ovn-nb(5): a route.
 type StaticRoute struct {
-	UUID            ovsdb.UUID            `ovsdb:"_uuid"`
-	BFD             ovsdb.Set[ovsdb.UUID] `ovsdb:"bfd,sparse"` // BFD
-	IPPrefix        string                `ovsdb:"ip_prefix"`
-	Nexthop         string                `ovsdb:"nexthop"` // an address or "discard"
-	OutputPort      ovsdb.Set[string]     `ovsdb:"output_port"`
-	Policy          ovsdb.Set[string]     `ovsdb:"policy"` // dst-ip if absent, or src-ip
-	RouteTable      string                `ovsdb:"route_table"`
-	SelectionFields ovsdb.Set[string]     `ovsdb:"selection_fields,sparse"`
-	Options         map[string]string     `ovsdb:"options"`
-	ExternalIDs     map[string]string     `ovsdb:"external_ids"`
+	StaticRouteListed
+	SelectionFields ovsdb.Set[string] `ovsdb:"selection_fields,sparse"`
+	Options         map[string]string `ovsdb:"options"`
+}
+
+// StaticRouteListed is a row of Logical_Router_Static_Route with where it leads: for topology, to list it.
+type StaticRouteListed struct {
+	UUID        ovsdb.UUID            `ovsdb:"_uuid"`
+	BFD         ovsdb.Set[ovsdb.UUID] `ovsdb:"bfd,sparse"` // BFD
+	IPPrefix    string                `ovsdb:"ip_prefix"`
+	Nexthop     string                `ovsdb:"nexthop"` // an address or "discard"
+	OutputPort  ovsdb.Set[string]     `ovsdb:"output_port"`
+	Policy      ovsdb.Set[string]     `ovsdb:"policy"` // dst-ip if absent, or src-ip
+	RouteTable  string                `ovsdb:"route_table"`
+	ExternalIDs map[string]string     `ovsdb:"external_ids,sparse"`
 }

@@ -15,7 +15,7 @@ var rows = []ovsdb.Row{
 	nb.SampleCollector{}, nb.NetworkFunctionGroup{}, nb.NetworkFunction{}, nb.GatewayChassis{},
 	nb.HAChassisGroup{}, nb.HAChassis{}, nb.ChassisTemplateVar{}, nb.Global{}, nb.Connection{},
 	nb.SSL{}, nb.LoadBalancer{}, nb.LoadBalancerGroup{}, nb.LoadBalancerHealthCheck{},
-	nb.LogicalRouter{}, nb.LogicalRouterPort{}, nb.StaticRoute{}, nb.Policy{}, nb.NAT{},
+	nb.LogicalRouter{}, nb.LogicalRouterPort{}, nb.StaticRoute{}, nb.StaticRouteListed{}, nb.Policy{}, nb.NAT{},
 	nb.StaticMACBinding{}, nb.BFD{}, nb.Copp{}, nb.LogicalSwitch{}, nb.LogicalSwitchPort{},
 	nb.ForwardingGroup{}, nb.DHCPOptions{}, nb.DHCPRelay{}, nb.DNS{}, nb.QoS{}, nb.Mirror{},
 }

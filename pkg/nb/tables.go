@@ -24,7 +24,7 @@ func (LoadBalancerHealthCheck) Table() string { return "Load_Balancer_Health_Che
 func (LogicalRouterContents) Table() string   { return "Logical_Router" }
 func (Policy) Table() string                  { return "Logical_Router_Policy" }
 func (LogicalRouterPort) Table() string       { return "Logical_Router_Port" }
-func (StaticRoute) Table() string             { return "Logical_Router_Static_Route" }
+func (StaticRouteListed) Table() string       { return "Logical_Router_Static_Route" }
 func (LogicalSwitchBare) Table() string       { return "Logical_Switch" }
 func (LogicalSwitchContents) Table() string   { return "Logical_Switch" }
 func (LogicalSwitchPortBare) Table() string   { return "Logical_Switch_Port" }

@@ -99,9 +99,12 @@ func (q *Query) Table() string {
 	return p.table
 }
 
-// known returns the plan's columns that the schema has, always with _uuid, and separately the sparse ones that can be empty there.
+// known returns the plan's columns that the schema has, and separately the sparse ones that can be empty there.
 func (p *plan) known(s *schema) (columns, sparse []string) {
-	columns = []string{"_uuid"}
+	columns = []string{}
+	if _, ok := p.fields["_uuid"]; ok {
+		columns = append(columns, "_uuid")
+	}
 	for _, c := range p.columns {
 		switch {
 		case c == "_uuid" || !s.has(p.table, c):

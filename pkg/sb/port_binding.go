@@ -39,6 +39,7 @@ type PortBindingPlace struct {
 type PortBindingWorkload struct {
 	UUID ovsdb.UUID `ovsdb:"_uuid"`
 	PortBindingHome
+	Datapath                   ovsdb.UUID            `ovsdb:"datapath"`                            // Datapath_Binding
 	TunnelKey                  int                   `ovsdb:"tunnel_key"`                          // 1 to 32767
 	AdditionalChassis          ovsdb.Set[ovsdb.UUID] `ovsdb:"additional_chassis,sparse"`           // Chassis
 	RequestedChassis           ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_chassis"`                   // Chassis
@@ -46,12 +47,25 @@ type PortBindingWorkload struct {
 	MAC                        ovsdb.Set[string]     `ovsdb:"mac"`                                 // "MAC IP…"
 }
 
-// PortBindingHome is a row of Port_Binding of a pod or VM with which chassis holds it: for topology, to list it.
+// PortBindingHome is a row of Port_Binding of a pod or VM with which chassis holds it: for topology, to list it. It has no more
+// UUIDs than that of the chassis, which cost a server most.
 type PortBindingHome struct {
 	LogicalPort string                `ovsdb:"logical_port"`
-	Datapath    ovsdb.UUID            `ovsdb:"datapath"` // Datapath_Binding
-	Chassis     ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"`  // Chassis that holds the port
-	Up          ovsdb.Set[bool]       `ovsdb:"up"`       // absent if the chassis cannot tell
+	Chassis     ovsdb.Set[ovsdb.UUID] `ovsdb:"chassis"` // Chassis that holds the port
+	Up          ovsdb.Set[bool]       `ovsdb:"up"`      // absent if the chassis cannot tell
+}
+
+// PortBindingListed is a row of Port_Binding of what is neither a pod nor a VM: for topology, to list it.
+type PortBindingListed struct {
+	PortBindingHome
+	Type             string                `ovsdb:"type"`
+	Datapath         ovsdb.UUID            `ovsdb:"datapath"` // Datapath_Binding
+	MAC              ovsdb.Set[string]     `ovsdb:"mac"`      // "MAC IP…"
+	RequestedChassis ovsdb.Set[ovsdb.UUID] `ovsdb:"requested_chassis"`
+	GatewayChassis   ovsdb.Set[ovsdb.UUID] `ovsdb:"gateway_chassis"`  // Gateway_Chassis
+	HAChassisGroup   ovsdb.Set[ovsdb.UUID] `ovsdb:"ha_chassis_group"` // HA_Chassis_Group
+	VirtualParent    ovsdb.Set[string]     `ovsdb:"virtual_parent"`
+	Options          map[string]string     `ovsdb:"options"`
 }
 
 // PortBindingNames is a row of Port_Binding with the few columns that decode makes names of: all would take

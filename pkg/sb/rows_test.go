@@ -22,7 +22,7 @@ var rows = []ovsdb.Row{
 }
 
 var projections = []ovsdb.Row{
-	sb.PortBindingBrief{}, sb.PortBindingPlace{}, sb.PortBindingWorkload{}, sb.PortBindingHome{}, sb.PortBindingNames{}, sb.PortBindingResidence{}, sb.LogicalFlowBrief{},
+	sb.PortBindingBrief{}, sb.PortBindingPlace{}, sb.PortBindingWorkload{}, sb.PortBindingHome{}, sb.PortBindingListed{}, sb.PortBindingNames{}, sb.PortBindingResidence{}, sb.LogicalFlowBrief{},
 	sb.LogicalFlowRule{}, sb.LogicalFlowHints{}, sb.LogicalFlowMatch{}, sb.LogicalFlowOwned{}, sb.LogicalFlowNames{}, sb.LogicalFlowRest{},
 	sb.LoadBalancerName{}, sb.ChassisIdentity{}, sb.ChassisName{}, sb.GlobalNBCfg{}, sb.PortGroupName{},
 }

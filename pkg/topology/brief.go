@@ -42,23 +42,27 @@ func LoadBrief(ctx context.Context, s Source, services int) (*Graph, error) {
 // readBrief reads all but load balancers.
 func (t *nbTables) readBrief(ctx context.Context, north ovsdb.Reader) error {
 	var ports []nb.LogicalSwitchPortBare
+	var routes []nb.StaticRouteListed
 	var groups []nb.PortGroupContents
 	var acls []ovsdb.Key[nb.ACL]
 	err := north.Select(ctx,
 		&ovsdb.Query{Rows: &t.Switches}, &ovsdb.Query{Rows: &ports}, &ovsdb.Query{Rows: &t.Routers}, &ovsdb.Query{Rows: &t.RouterPorts},
-		&ovsdb.Query{Rows: &t.NATs}, &ovsdb.Query{Rows: &t.Routes}, &ovsdb.Query{Rows: &t.Policies}, &ovsdb.Query{Rows: &groups},
+		&ovsdb.Query{Rows: &t.NATs}, &ovsdb.Query{Rows: &routes}, &ovsdb.Query{Rows: &t.Policies}, &ovsdb.Query{Rows: &groups},
 		&ovsdb.Query{Rows: &t.Gateways}, &ovsdb.Query{Rows: &t.HAGroups}, &ovsdb.Query{Rows: &t.HAChassis}, &ovsdb.Query{Rows: &acls})
-	t.SwitchPorts = make([]nb.LogicalSwitchPort, len(ports))
-	for i, p := range ports {
-		t.SwitchPorts[i].LogicalSwitchPortBare = p
-	}
-	for _, g := range groups {
-		t.PortGroups = append(t.PortGroups, nb.PortGroup{PortGroupContents: g})
-	}
-	for _, a := range acls {
-		t.ACLs = append(t.ACLs, nb.ACL{ACLBrief: nb.ACLBrief{UUID: a.UUID}})
-	}
+	t.SwitchPorts = wrap(ports, func(row *nb.LogicalSwitchPort, p nb.LogicalSwitchPortBare) { row.LogicalSwitchPortBare = p })
+	t.Routes = wrap(routes, func(row *nb.StaticRoute, r nb.StaticRouteListed) { row.StaticRouteListed = r })
+	t.PortGroups = wrap(groups, func(row *nb.PortGroup, g nb.PortGroupContents) { row.PortGroupContents = g })
+	t.ACLs = wrap(acls, func(row *nb.ACL, a ovsdb.Key[nb.ACL]) { row.UUID = a.UUID })
 	return err
+}
+
+// wrap returns a row for each of some with fewer columns.
+func wrap[T, P any](parts []P, set func(*T, P)) []T {
+	rows := make([]T, len(parts))
+	for i, part := range parts {
+		set(&rows[i], part)
+	}
+	return rows
 }
 
 // readServices reads the names of the load balancers, and all of those of the first services.
@@ -112,36 +116,41 @@ func (t *nbTables) readServices(ctx context.Context, north ovsdb.Reader, service
 	return err
 }
 
-// readHomes reads the tables of a Southbound beside a Northbound, of the ports of pods and VMs only where they are.
+// readHomes reads the tables of a Southbound beside a Northbound, of the port bindings what a list shows.
 func readHomes(ctx context.Context, r ovsdb.Reader) (*sbTables, error) {
 	if r == nil {
 		return nil, nil
 	}
 	t := new(sbTables)
+	var listed []sb.PortBindingListed
 	var homes []sb.PortBindingHome
-	if err := t.read(ctx, r, &homes); err != nil {
+	if err := t.read(ctx, r, &listed, &homes); err != nil {
 		return nil, err
 	}
-	named := len(t.Ports)
-	t.Ports = append(t.Ports, make([]sb.PortBinding, len(homes))...)
-	for i, h := range homes {
-		t.Ports[named+i].PortBindingHome = h
-	}
+	t.Ports = slices.Concat(
+		wrap(listed, func(row *sb.PortBinding, l sb.PortBindingListed) {
+			row.PortBindingHome, row.Type, row.Datapath, row.MAC, row.Options = l.PortBindingHome, l.Type, l.Datapath, l.MAC, l.Options
+			row.RequestedChassis, row.GatewayChassis, row.HAChassisGroup, row.VirtualParent = l.RequestedChassis, l.GatewayChassis, l.HAChassisGroup, l.VirtualParent
+		}),
+		wrap(homes, func(row *sb.PortBinding, h sb.PortBindingHome) { row.PortBindingHome = h }))
 	return t, nil
 }
 
-// readStrays reads more of the ports of pods and VMs that the Northbound lacks: what ovn-northd has not deleted.
+// readStrays reads all of the port bindings that the Northbound lacks and ovn-northd has not made for another: what it has not deleted.
 func (t *sbTables) readStrays(ctx context.Context, south ovsdb.Reader, north *nbTables) error {
-	known := make(map[string]bool, len(north.SwitchPorts))
+	known := make(map[string]bool, len(north.SwitchPorts)+len(north.RouterPorts))
 	for _, p := range north.SwitchPorts {
+		known[p.Name] = true
+	}
+	for _, p := range north.RouterPorts {
 		known[p.Name] = true
 	}
 	var strays []int
 	var queries []*ovsdb.Query
 	for i := range t.Ports {
-		if p := &t.Ports[i]; p.UUID == "" && !known[p.LogicalPort] {
+		if p := &t.Ports[i]; !known[p.LogicalPort] && p.Type != "chassisredirect" {
 			strays = append(strays, i)
-			queries = append(queries, &ovsdb.Query{Rows: new([]sb.PortBindingWorkload), Where: []ovsdb.Condition{ovsdb.Where("logical_port", "==", p.LogicalPort)}})
+			queries = append(queries, &ovsdb.Query{Rows: new([]sb.PortBinding), Where: []ovsdb.Condition{ovsdb.Where("logical_port", "==", p.LogicalPort)}})
 		}
 	}
 	if len(queries) == 0 {
@@ -149,8 +158,8 @@ func (t *sbTables) readStrays(ctx context.Context, south ovsdb.Reader, north *nb
 	}
 	err := south.Select(ctx, queries...)
 	for i, q := range queries {
-		for _, row := range *q.Rows.(*[]sb.PortBindingWorkload) {
-			t.Ports[strays[i]].PortBindingWorkload = row
+		for _, row := range *q.Rows.(*[]sb.PortBinding) {
+			t.Ports[strays[i]] = row
 		}
 	}
 	return err

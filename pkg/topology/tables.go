@@ -108,7 +108,7 @@ func readSouthbound(ctx context.Context, r ovsdb.Reader, beside bool) (*sbTables
 	}
 	t := new(sbTables)
 	var workloads []sb.PortBindingWorkload
-	if err := t.read(ctx, r, &workloads); err != nil {
+	if err := t.read(ctx, r, &t.Ports, &workloads); err != nil {
 		return nil, err
 	}
 	for _, w := range workloads {
@@ -117,12 +117,12 @@ func readSouthbound(ctx context.Context, r ovsdb.Reader, beside bool) (*sbTables
 	return t, nil
 }
 
-// read reads all, but of the ports of pods and VMs, which are most, only what workloads has.
-func (t *sbTables) read(ctx context.Context, r ovsdb.Reader, workloads any) error {
+// read reads all, but of the ports of pods and VMs, which are most, only what workloads has, and of the others what others has.
+func (t *sbTables) read(ctx context.Context, r ovsdb.Reader, others, workloads any) error {
 	return r.Select(ctx,
 		&ovsdb.Query{Rows: &t.Chassis}, &ovsdb.Query{Rows: &t.Encaps}, &ovsdb.Query{Rows: &t.Datapaths},
 		&ovsdb.Query{Rows: &t.HAGroups}, &ovsdb.Query{Rows: &t.HAChassis}, &ovsdb.Query{Rows: &t.Gateways},
-		&ovsdb.Query{Rows: &t.Ports, Where: []ovsdb.Condition{ovsdb.Where("type", "!=", "")}},
+		&ovsdb.Query{Rows: others, Where: []ovsdb.Condition{ovsdb.Where("type", "!=", "")}},
 		&ovsdb.Query{Rows: workloads, Where: []ovsdb.Condition{ovsdb.Where("type", "==", "")}},
 	)
 }
