@@ -69,7 +69,7 @@ func stagePage(stage string) string {
 	fmt.Fprintf(&b, "A stage in the %s pipeline of every logical %s.\n", pipeline, kind)
 	var made []string
 	for _, t := range tablesOf(stage) {
-		made = append(made, strings.ReplaceAll(t.name, "_", " "))
+		made = append(made, strings.ReplaceAll(t.name(), "_", " "))
 	}
 	if len(made) > 0 {
 		fmt.Fprintf(&b, "\n## What its flows are made for\n\nFor the pipeline itself, or for a row of the Northbound: %s.\n", strings.Join(made, ", "))

@@ -56,7 +56,7 @@ func (h *holders) expect(reader ovsdb.Reader, places []place) (queries []*ovsdb.
 		h.asked, h.whole, h.held = map[string]int{}, map[string]bool{}, map[reference]map[ovsdb.UUID]named{}
 	}
 	for _, p := range places {
-		for _, r := range p.holders {
+		for _, r := range p.holders() {
 			h.asked[r.table]++
 		}
 	}
@@ -76,7 +76,7 @@ func (h *holders) expect(reader ovsdb.Reader, places []place) (queries []*ovsdb.
 		}
 	}
 	for _, p := range places {
-		for _, r := range p.holders {
+		for _, r := range p.holders() {
 			if !h.whole[r.table] && reader.Has(r.table, r.column) {
 				query, holder := r.query(p.uuid)
 				queries = append(queries, query)

@@ -11,27 +11,27 @@ import (
 
 // The tables that hints may refer to.
 var (
-	acls          = tableOf(describeACL, groupACLs, switchACLs)
-	loadBalancers = tableOf(describeLoadBalancer)
-	nats          = tableOf(describeNAT, routerNAT)
-	policies      = tableOf(describePolicy, routerPolicies)
-	routes        = tableOf(describeRoute, routerRoutes)
-	qoses         = tableOf(describeQoS, switchQoS)
-	switchPorts   = tableOf(describeSwitchPort, portsOfSwitch)
-	routerPorts   = tableOf(describeRouterPort, portsOfRouter)
-	dhcpOptions   = tableOf(describeDHCP)
-	portGroups    = tableOf(describePortGroup)
-	staticMACs    = tableOf(describeStaticMAC)
-	forwarding    = tableOf(describeForwardingGroup)
-	dnses         = tableOf(describeDNS)
-	addressSets   = tableOf(describeAddressSet)
-	meters        = tableOf(describeMeter)
+	acls          = &rowsOf[nb.ACL]{describeACL, []reference{groupACLs, switchACLs}}
+	loadBalancers = &rowsOf[nb.LoadBalancer]{describeLoadBalancer, nil}
+	nats          = &rowsOf[nb.NAT]{describeNAT, []reference{routerNAT}}
+	policies      = &rowsOf[nb.Policy]{describePolicy, []reference{routerPolicies}}
+	routes        = &rowsOf[nb.StaticRoute]{describeRoute, []reference{routerRoutes}}
+	qoses         = &rowsOf[nb.QoS]{describeQoS, []reference{switchQoS}}
+	switchPorts   = &rowsOf[nb.LogicalSwitchPort]{describeSwitchPort, []reference{portsOfSwitch}}
+	routerPorts   = &rowsOf[nb.LogicalRouterPort]{describeRouterPort, []reference{portsOfRouter}}
+	dhcpOptions   = &rowsOf[nb.DHCPOptions]{describeDHCP, nil}
+	portGroups    = &rowsOf[nb.PortGroup]{describePortGroup, nil}
+	staticMACs    = &rowsOf[nb.StaticMACBinding]{describeStaticMAC, nil}
+	forwarding    = &rowsOf[nb.ForwardingGroup]{describeForwardingGroup, nil}
+	dnses         = &rowsOf[nb.DNS]{describeDNS, nil}
+	addressSets   = &rowsOf[nb.AddressSet]{describeAddressSet, nil}
+	meters        = &rowsOf[nb.Meter]{describeMeter, nil}
 )
 
 // Datapaths are only searched.
 var (
-	switches = tableOf[nb.LogicalSwitch](nil)
-	routers  = tableOf[nb.LogicalRouter](nil)
+	switches = &rowsOf[nb.LogicalSwitch]{}
+	routers  = &rowsOf[nb.LogicalRouter]{}
 )
 
 // tables are all of them, smaller and likelier ones first.

@@ -125,7 +125,7 @@ func (o *Objects) Named(ctx context.Context, tableName, name string) (Object, bo
 	key := tableName + " " + name
 	uuid, known := o.names[key]
 	for _, t := range []table{addressSets, portGroups, switchPorts, routerPorts} {
-		if t.name != tableName {
+		if t.name() != tableName {
 			continue
 		}
 		if !known {
@@ -164,7 +164,7 @@ func (o *Objects) among(ctx context.Context, tables []table, prefix uint32) []Ob
 // find returns the UUIDs in a table that begin with prefix.
 func (o *Objects) find(ctx context.Context, t table, prefix uint32) []ovsdb.UUID {
 	o.index(ctx, t)
-	return o.uuids[t.name][prefix]
+	return o.uuids[t.name()][prefix]
 }
 
 // index reads the UUIDs of tables in one transaction, each table once.
@@ -173,11 +173,11 @@ func (o *Objects) index(ctx context.Context, tables ...table) {
 	var queries []*ovsdb.Query
 	var read []func() []ovsdb.UUID
 	for _, t := range tables {
-		if _, known := o.uuids[t.name]; known || slices.Contains(names, t.name) {
+		if _, known := o.uuids[t.name()]; known || slices.Contains(names, t.name()) {
 			continue
 		}
 		query, uuids := t.uuids()
-		names, queries, read = append(names, t.name), append(queries, query), append(read, uuids)
+		names, queries, read = append(names, t.name()), append(queries, query), append(read, uuids)
 	}
 	if len(names) == 0 || o.failure != "" {
 		return
@@ -315,40 +315,47 @@ func (o *Objects) fail(err error) {
 }
 
 // A table is one that hints may refer to. It provides a query and a function that turns the rows into the result.
-type table struct {
-	name    string
-	holders []reference // to this table's rows
-	uuids   func(...ovsdb.Condition) (*ovsdb.Query, func() []ovsdb.UUID)
-	read    func(ovsdb.UUID) (*ovsdb.Query, func(*holders) []Object)
+type table interface {
+	name() string
+	holders() []reference // to this table's rows
+	uuids(where ...ovsdb.Condition) (*ovsdb.Query, func() []ovsdb.UUID)
+	read(uuid ovsdb.UUID) (*ovsdb.Query, func(*holders) []Object)
 }
 
-// tableOf returns the table of rows of type T, which describe turns into objects; held are the references to them.
-func tableOf[T ovsdb.Row](describe func(T, *holders) Object, held ...reference) table {
+// rowsOf is the table of rows of type T.
+type rowsOf[T ovsdb.Row] struct {
+	describe func(T, *holders) Object
+	held     []reference // by these
+}
+
+func (t rowsOf[T]) name() string {
 	var zero T
-	return table{
-		name: zero.Table(), holders: held,
-		uuids: func(where ...ovsdb.Condition) (*ovsdb.Query, func() []ovsdb.UUID) {
-			var rows []ovsdb.Key[T]
-			return &ovsdb.Query{Rows: &rows, Where: where}, func() []ovsdb.UUID {
-				uuids := make([]ovsdb.UUID, len(rows))
-				for i, row := range rows {
-					uuids[i] = row.UUID
-				}
-				return uuids
-			}
-		},
-		read: func(uuid ovsdb.UUID) (*ovsdb.Query, func(*holders) []Object) {
-			var rows []T
-			return &ovsdb.Query{Rows: &rows, Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", uuid)}}, func(h *holders) []Object {
-				var objects []Object
-				for _, row := range rows {
-					object := describe(row, h)
-					object.UUID, object.Row = uuid, row
-					objects = append(objects, object)
-				}
-				return objects
-			}
-		},
+	return zero.Table()
+}
+
+func (t rowsOf[T]) holders() []reference { return t.held }
+
+func (t rowsOf[T]) uuids(where ...ovsdb.Condition) (*ovsdb.Query, func() []ovsdb.UUID) {
+	var rows []ovsdb.Key[T]
+	return &ovsdb.Query{Rows: &rows, Where: where}, func() []ovsdb.UUID {
+		uuids := make([]ovsdb.UUID, len(rows))
+		for i, row := range rows {
+			uuids[i] = row.UUID
+		}
+		return uuids
+	}
+}
+
+func (t rowsOf[T]) read(uuid ovsdb.UUID) (*ovsdb.Query, func(*holders) []Object) {
+	var rows []T
+	return &ovsdb.Query{Rows: &rows, Where: []ovsdb.Condition{ovsdb.Where("_uuid", "==", uuid)}}, func(h *holders) []Object {
+		var objects []Object
+		for _, row := range rows {
+			object := t.describe(row, h)
+			object.UUID, object.Row = uuid, row
+			objects = append(objects, object)
+		}
+		return objects
 	}
 }
 
