@@ -72,6 +72,25 @@ func RequestedChassis(options map[string]string) string {
 	return strings.TrimSpace(first)
 }
 
+// ChassisRequested returns the chassis in the value of options:requested-chassis, names or hostnames. Those that no chassis has are left
+// out, as ovn-northd leaves them out of requested_chassis and requested_additional_chassis.
+func ChassisRequested(south *snapshot.Southbound, requested string) []*sb.Chassis {
+	var all []*sb.Chassis
+	for name := range strings.SplitSeq(requested, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		i := slices.IndexFunc(south.Chassis, func(c sb.Chassis) bool { return c.Name == name })
+		if i < 0 {
+			i = slices.IndexFunc(south.Chassis, func(c sb.Chassis) bool { return c.Hostname == name })
+		}
+		if i >= 0 {
+			all = append(all, &south.Chassis[i])
+		}
+	}
+	return all
+}
+
 // A Sign is evidence that a chassis is dead.
 type Sign struct{ Source, Says string }
 

@@ -130,7 +130,8 @@ func readHomes(ctx context.Context, r ovsdb.Reader) (*sbTables, error) {
 	t.Ports = slices.Concat(
 		wrap(listed, func(row *sb.PortBinding, l sb.PortBindingListed) {
 			row.PortBindingHome, row.Type, row.Datapath, row.MAC, row.Options = l.PortBindingHome, l.Type, l.Datapath, l.MAC, l.Options
-			row.RequestedChassis, row.GatewayChassis, row.HAChassisGroup, row.VirtualParent = l.RequestedChassis, l.GatewayChassis, l.HAChassisGroup, l.VirtualParent
+			row.RequestedChassis, row.GatewayChassis, row.HAChassisGroup = l.RequestedChassis, l.GatewayChassis, l.HAChassisGroup
+			row.VirtualParent, row.ExternalIDs = l.VirtualParent, l.ExternalIDs
 		}),
 		wrap(homes, func(row *sb.PortBinding, h sb.PortBindingHome) { row.PortBindingHome = h }))
 	return t, nil

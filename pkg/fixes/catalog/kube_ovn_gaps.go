@@ -181,12 +181,14 @@ func (k *KubeOVN) where(p *nb.LogicalSwitchPortBrief) []string {
 	if b == nil || len(b.Chassis) == 0 || len(b.Up) > 0 && !b.Up.Get() {
 		return nil
 	}
+	at := slices.Concat(b.Chassis, b.AdditionalChassis)
+	for _, c := range facts.ChassisRequested(k.sb, b.Options["requested-chassis"]) {
+		at = append(at, c.UUID)
+	}
 	var out []string
-	for _, set := range []ovsdb.Set[ovsdb.UUID]{b.Chassis, b.RequestedChassis, b.AdditionalChassis, b.RequestedAdditionalChassis} {
-		for _, u := range set {
-			if n := k.nodeOf[u]; n != "" && !slices.Contains(out, n) {
-				out = append(out, n)
-			}
+	for _, u := range at {
+		if n := k.nodeOf[u]; n != "" && !slices.Contains(out, n) {
+			out = append(out, n)
 		}
 	}
 	return out

@@ -54,7 +54,7 @@ func unboundPorts(p *doctor.Pass, c *doctor.Chassis) {
 	for _, i := range named {
 		b := bindings[i.ExternalIDs["iface-id"]]
 		if b == nil || b.Type != "" || len(b.Chassis) > 0 && b.Chassis.Get() != c.Row.UUID ||
-			b.AdditionalChassis.Has(c.Row.UUID) || b.RequestedAdditionalChassis.Has(c.Row.UUID) {
+			b.AdditionalChassis.Has(c.Row.UUID) || movesTo(c, b) {
 			continue
 		}
 		if other := rivals[b.LogicalPort]; other != "" && other != i.Name {
@@ -96,8 +96,8 @@ func whyNotBound(c *doctor.Chassis, i snapshot.BridgeInterface, b *sb.PortBindin
 		f.Next = fixes.Command("re-create the pod or VM, or: ovs-vsctl del-port %[1]s %[2]s -- add-port %[3]s %[2]s -- set Interface %[2]s external_ids:iface-id=%[4]s", i.Bridge.Name, i.Name, c.Bridge, id)
 	case wanted != "" && wanted != c.Row.Name && wanted != c.Row.Hostname:
 		where := "which is no chassis' name or hostname"
-		if len(b.RequestedChassis) > 0 {
-			where = "another node: " + doctor.ChassisLabelOf(c.SB, b.RequestedChassis.Get())
+		if rows := facts.ChassisRequested(c.SB, wanted); len(rows) > 0 {
+			where = "another node: " + doctor.ChassisLabelOf(c.SB, rows[0].UUID)
 			f.Also = append(f.Also, doctor.ChassisObject(wanted))
 		}
 		f.Reason = "requested-chassis"
@@ -195,8 +195,13 @@ func claimants(p *doctor.Pass, z *snapshot.Zone, south *snapshot.Southbound) map
 
 // migrates reports whether the Northbound requests a chassis for a port, or several.
 func migrates(b *sb.PortBindingBrief) bool {
-	return len(b.RequestedChassis) > 0 || len(b.AdditionalChassis) > 0 || len(b.RequestedAdditionalChassis) > 0 ||
-		strings.Contains(b.Options["requested-chassis"], ",")
+	return len(b.AdditionalChassis) > 0 || b.Options["requested-chassis"] != ""
+}
+
+// movesTo reports whether the Northbound requests a chassis beside the one that has the port.
+func movesTo(c *doctor.Chassis, b *sb.PortBindingBrief) bool {
+	_, beside, _ := strings.Cut(b.Options["requested-chassis"], ",")
+	return slices.ContainsFunc(facts.ChassisRequested(c.SB, beside), func(row *sb.Chassis) bool { return row.UUID == c.Row.UUID })
 }
 
 // claimedAgain reports whether a node's log shows that it recently reclaimed the port several times.
@@ -268,7 +273,7 @@ func contested(p *doctor.Pass, south *snapshot.Southbound, b *sb.PortBindingBrie
 	if len(names) > 2 {
 		f.Title = fmt.Sprintf("port %s is claimed by %d nodes: %s", b.LogicalPort, len(names), doctor.AtMost(names, 4))
 	}
-	f.Evidence = append(f.Evidence, doctor.SBRow("Port_Binding", b.UUID, "chassis changed %d times in two seconds; requested_chassis=[]", changes))
+	f.Evidence = append(f.Evidence, doctor.SBRow("Port_Binding", b.UUID, "chassis changed %d times in two seconds; options has no requested-chassis", changes))
 	if owner, why := ownerOf(p, b, claims); owner != nil {
 		why.Source = why.Source.On(owner.host.Name)
 		f.Evidence = append(f.Evidence, why)
