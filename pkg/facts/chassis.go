@@ -72,11 +72,11 @@ func RequestedChassis(options map[string]string) string {
 	return strings.TrimSpace(first)
 }
 
-// ChassisRequested returns the chassis in the value of options:requested-chassis, names or hostnames. Those that no chassis has are left
-// out, as ovn-northd leaves them out of requested_chassis and requested_additional_chassis.
-func ChassisRequested(south *snapshot.Southbound, requested string) []*sb.Chassis {
+// ChassisNamed returns the chassis of a list of names or hostnames, as options:requested-chassis has it. What names no chassis is left
+// out, as ovn-northd leaves it out of requested_chassis and requested_additional_chassis.
+func ChassisNamed(south *snapshot.Southbound, names string) []*sb.Chassis {
 	var all []*sb.Chassis
-	for name := range strings.SplitSeq(requested, ",") {
+	for name := range strings.SplitSeq(names, ",") {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}

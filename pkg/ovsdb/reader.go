@@ -47,7 +47,8 @@ type Status struct {
 //
 // A set or map that is usually empty can be `ovsdb:"name,sparse"`: a server is asked for it only in rows where
 // it is not. The server builds and frees JSON for each column of each row: empty columns are a fifth of the
-// cost of reading the ports of a large cluster.
+// cost of reading the ports of a large cluster. UUIDs cost it most, _uuid too, which it is asked for
+// only if a field has it.
 type Row interface {
 	Table() string
 }

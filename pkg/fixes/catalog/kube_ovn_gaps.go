@@ -182,7 +182,7 @@ func (k *KubeOVN) where(p *nb.LogicalSwitchPortBrief) []string {
 		return nil
 	}
 	at := slices.Concat(b.Chassis, b.AdditionalChassis)
-	for _, c := range facts.ChassisRequested(k.sb, b.Options["requested-chassis"]) {
+	for _, c := range facts.ChassisNamed(k.sb, b.Options["requested-chassis"]) {
 		at = append(at, c.UUID)
 	}
 	var out []string

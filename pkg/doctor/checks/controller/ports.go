@@ -96,7 +96,7 @@ func whyNotBound(c *doctor.Chassis, i snapshot.BridgeInterface, b *sb.PortBindin
 		f.Next = fixes.Command("re-create the pod or VM, or: ovs-vsctl del-port %[1]s %[2]s -- add-port %[3]s %[2]s -- set Interface %[2]s external_ids:iface-id=%[4]s", i.Bridge.Name, i.Name, c.Bridge, id)
 	case wanted != "" && wanted != c.Row.Name && wanted != c.Row.Hostname:
 		where := "which is no chassis' name or hostname"
-		if rows := facts.ChassisRequested(c.SB, wanted); len(rows) > 0 {
+		if rows := facts.ChassisNamed(c.SB, wanted); len(rows) > 0 {
 			where = "another node: " + doctor.ChassisLabelOf(c.SB, rows[0].UUID)
 			f.Also = append(f.Also, doctor.ChassisObject(wanted))
 		}
@@ -201,7 +201,7 @@ func migrates(b *sb.PortBindingBrief) bool {
 // movesTo reports whether the Northbound requests a chassis beside the one that has the port.
 func movesTo(c *doctor.Chassis, b *sb.PortBindingBrief) bool {
 	_, beside, _ := strings.Cut(b.Options["requested-chassis"], ",")
-	return slices.ContainsFunc(facts.ChassisRequested(c.SB, beside), func(row *sb.Chassis) bool { return row.UUID == c.Row.UUID })
+	return slices.ContainsFunc(facts.ChassisNamed(c.SB, beside), func(row *sb.Chassis) bool { return row.UUID == c.Row.UUID })
 }
 
 // claimedAgain reports whether a node's log shows that it recently reclaimed the port several times.
