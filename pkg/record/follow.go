@@ -61,6 +61,8 @@ type log struct {
 	synced time.Time
 	dirty  bool
 
+	syncing chan error // nil while nothing is
+
 	broken error // the file cannot be written
 }
 
@@ -169,7 +171,12 @@ func (l *log) end() error {
 	if l.f == nil {
 		return nil
 	}
-	err := errors.Join(l.f.Sync(), l.f.Close())
+	var before error
+	if l.syncing != nil {
+		before = <-l.syncing
+		l.syncing = nil
+	}
+	err := errors.Join(before, l.f.Sync(), l.f.Close())
 	l.f, l.dirty = nil, false
 	if err == nil {
 		err = l.w.pack(l.name)
@@ -205,9 +212,25 @@ func (l *log) write(t time.Time, write func(f *counter) error) error {
 	return err
 }
 
+// sync has the disk keep what was written, beside what follows: a kill while a slow disk held this up would lose all that came
+// meanwhile. Its error is that of the sync before.
 func (l *log) sync() error {
+	select {
+	case err := <-l.syncing:
+		l.syncing = nil
+		if err != nil {
+			return err
+		}
+	default:
+		if l.syncing != nil {
+			return nil // one at a time
+		}
+	}
 	l.synced, l.dirty = time.Now(), false
-	return l.f.Sync()
+	done, f := make(chan error, 1), l.f
+	go func() { done <- f.Sync() }()
+	l.syncing = done
+	return nil
 }
 
 // idle writes that nothing changed, now and then.
