@@ -110,6 +110,7 @@ var shells = map[string][]string{ // with what they may import of the project
 	"internal/lab":            {"gather", "internal/lab", "pkg/ovsdb/ovsdbtest"},
 	"pkg/ovsdb/ovsdbtest":     {"gather"},
 	"pkg/picture/picturetest": {"pkg/picture"},
+	"pkg/cluster/clustertest": {"pkg/cluster"},
 }
 
 // libraries says which places may import a module from elsewhere: a package with

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/cluster/clustertest"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 	"github.com/ovnctl/ovnctl/pkg/trace"
 	"github.com/ovnctl/ovnctl/pkg/trace/ovn"
@@ -12,16 +13,7 @@ import (
 
 // TestClassesOfDeployments has the classes find for every pair of what real deployments hold what is found one by one.
 func TestClassesOfDeployments(t *testing.T) {
-	for _, file := range []string{"kubeovn-1.15.24-ovn-25.03", "neutron-21.0.0-ovn-23.03", "ovnk-1.3-ic"} {
-		t.Run(file, func(t *testing.T) {
-			c, err := cluster.Open(t.Context(), cluster.Config{Offline: "../../testdata/deployments/" + file + ".tar.zst"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			compareClasses(t, c, nil)
-		})
-	}
+	clustertest.EachDeployment(t, func(t *testing.T, c *cluster.Cluster) { compareClasses(t, c, nil) })
 }
 
 // compareClasses asks all pairs with classes and without, and returns how many were followed with them, and how many there are.

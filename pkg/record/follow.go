@@ -174,10 +174,9 @@ func (l *log) end() error {
 	var before error
 	if l.syncing != nil {
 		before = <-l.syncing
-		l.syncing = nil
 	}
 	err := errors.Join(before, l.f.Sync(), l.f.Close())
-	l.f, l.dirty = nil, false
+	l.f, l.syncing, l.dirty = nil, nil, false
 	if err == nil {
 		err = l.w.pack(l.name)
 	}

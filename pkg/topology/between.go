@@ -79,12 +79,8 @@ func readPlain(ctx context.Context, name string, north, south ovsdb.Reader) (zon
 		if err := apart(ctx, north, []*ovsdb.Query{{Rows: &switches}, {Rows: &routers}}); err != nil {
 			return nil, err
 		}
-		for _, s := range switches {
-			t.Switches = append(t.Switches, nb.LogicalSwitch{LogicalSwitchBare: s})
-		}
-		for _, r := range routers {
-			t.Routers = append(t.Routers, nb.LogicalRouter{LogicalRouterBare: r})
-		}
+		t.Switches = wrap(switches, func(row *nb.LogicalSwitch, s nb.LogicalSwitchBare) { row.LogicalSwitchBare = s })
+		t.Routers = wrap(routers, func(row *nb.LogicalRouter, r nb.LogicalRouterBare) { row.LogicalRouterBare = r })
 		return t, t.readPorts(ctx, north)
 	})
 }
@@ -176,8 +172,6 @@ func readBindings(ctx context.Context, r ovsdb.Reader) (*sbTables, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range workloads {
-		t.Ports = append(t.Ports, sb.PortBinding{PortBindingBrief: sb.PortBindingBrief{PortBindingWorkload: w}})
-	}
+	t.Ports = append(t.Ports, wrap(workloads, func(row *sb.PortBinding, w sb.PortBindingWorkload) { row.PortBindingWorkload = w })...)
 	return t, nil
 }

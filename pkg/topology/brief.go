@@ -56,15 +56,6 @@ func (t *nbTables) readBrief(ctx context.Context, north ovsdb.Reader) error {
 	return err
 }
 
-// wrap returns a row for each of some with fewer columns.
-func wrap[T, P any](parts []P, set func(*T, P)) []T {
-	rows := make([]T, len(parts))
-	for i, part := range parts {
-		set(&rows[i], part)
-	}
-	return rows
-}
-
 // readServices reads the names of the load balancers, and all of those of the first services.
 func (t *nbTables) readServices(ctx context.Context, north ovsdb.Reader, services int) error {
 	var all []nb.LoadBalancerName

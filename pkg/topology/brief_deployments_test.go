@@ -7,23 +7,17 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/ovnctl/ovnctl/pkg/cluster"
+	"github.com/ovnctl/ovnctl/pkg/cluster/clustertest"
 	"github.com/ovnctl/ovnctl/pkg/render"
 	"github.com/ovnctl/ovnctl/pkg/topology"
 )
 
 // TestBriefOfDeployments holds the tree of what is read in brief against that of all, of what management systems wrote.
 func TestBriefOfDeployments(t *testing.T) {
-	for _, file := range []string{"kubeovn-1.15.24-ovn-25.03", "neutron-21.0.0-ovn-23.03", "ovnk-1.3-ic"} {
-		t.Run(file, func(t *testing.T) {
-			c, err := cluster.Open(t.Context(), cluster.Config{Offline: "../../testdata/deployments/" + file + ".tar.zst"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			c.Gather(t.Context())
-			compareBrief(t, c)
-		})
-	}
+	clustertest.EachDeployment(t, func(t *testing.T, c *cluster.Cluster) {
+		c.Gather(t.Context())
+		compareBrief(t, c)
+	})
 }
 
 // compareBrief compares the trees and returns the whole Graph.

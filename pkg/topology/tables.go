@@ -111,9 +111,7 @@ func readSouthbound(ctx context.Context, r ovsdb.Reader, beside bool) (*sbTables
 	if err := t.read(ctx, r, &t.Ports, &workloads); err != nil {
 		return nil, err
 	}
-	for _, w := range workloads {
-		t.Ports = append(t.Ports, sb.PortBinding{PortBindingBrief: sb.PortBindingBrief{PortBindingWorkload: w}})
-	}
+	t.Ports = append(t.Ports, wrap(workloads, func(row *sb.PortBinding, w sb.PortBindingWorkload) { row.PortBindingWorkload = w })...)
 	return t, nil
 }
 
@@ -125,6 +123,15 @@ func (t *sbTables) read(ctx context.Context, r ovsdb.Reader, others, workloads a
 		&ovsdb.Query{Rows: others, Where: []ovsdb.Condition{ovsdb.Where("type", "!=", "")}},
 		&ovsdb.Query{Rows: workloads, Where: []ovsdb.Condition{ovsdb.Where("type", "==", "")}},
 	)
+}
+
+// wrap returns a row for each of some with fewer columns.
+func wrap[T, P any](parts []P, set func(*T, P)) []T {
+	rows := make([]T, len(parts))
+	for i, part := range parts {
+		set(&rows[i], part)
+	}
+	return rows
 }
 
 // readers bounds concurrent database reads.
